@@ -1,0 +1,351 @@
+/*
+ * The verdict as a function of numbers.  Everything that depends on time goes through one struct
+ * pace: how long the candidate takes for base's tokens, and how much of the difference noise alone
+ * makes.  Memory is judged by what is reserved, since that is what the GPU runs out of.
+ */
+#include "verdict/verdict.h"
+
+#include <math.h>
+
+#include "base/stats.h"
+#include "base/table.h"
+#include "base/units.h"
+
+#define WELCH_MIN_STEPS	   4	 /* used windows a run; below, a floor stands in */
+#define FLOOR_FRAC	   0.025 /* of base's step: measured between processes, GPU-bound */
+#define FLOOR_LAUNCH_BOUND 0.15	 /* the same, launch-bound */
+#define MEMORY_FREED_FRAC  0.01	 /* less than this is no saving */
+#define MEMORY_LIMIT_FRAC  0.95	 /* of the GPU, where no limit is given */
+#define SAME_TOKENS_FRAC   0.001 /* inferred token counts are exact; given ones may be rounded */
+
+enum known {
+	NO,
+	YES,
+	UNKNOWN
+};
+
+/* The candidate's time for base's tokens, against base. */
+struct pace {
+	const char *unknown_why; /* NULL when the rest is known */
+	double ratio;		 /* the candidate's tokens/s over base's */
+	double change_frac;	 /* of the time for equal tokens: > 0 is slower */
+	double noise_frac;	 /* of base's step */
+	double noise_ns;	 /* NaN where only rates are known */
+	const char *method;
+	enum known slower, faster; /* beyond noise; NO and NO is within it */
+};
+
+static bool decide(struct judgement *ret, enum verdict_word verdict, const char *reason)
+{
+	ret->verdict = verdict;
+	ret->reason = reason;
+	return reason != NULL;
+}
+
+static double rate_of(const struct recipe *recipe)
+{
+	if (recipe->tokens_per_s > 0)
+		return recipe->tokens_per_s;
+	if (recipe->tokens_per_step != NULL_I64 && recipe->step_ns > 0)
+		return (double)recipe->tokens_per_step / recipe->step_ns * 1e9;
+	return NAN;
+}
+
+/* Given times are single numbers whose spread nobody said: the floor of a GPU-bound run stands in
+ * for it, and the method's name says that it does. */
+static void set_noise(struct pace *pace, const struct recipe *base, const struct recipe *candidate)
+{
+	const bool is_given = base->step_time_given || candidate->step_time_given;
+	const bool is_launch_bound = base->launch_bound || candidate->launch_bound;
+	pace->method = is_given ? "given" : "floor";
+	pace->noise_frac = is_launch_bound && !is_given ? FLOOR_LAUNCH_BOUND : FLOOR_FRAC;
+	if (!is_given && base->steps >= WELCH_MIN_STEPS && candidate->steps >= WELCH_MIN_STEPS &&
+		base->step_ns > 0 && candidate->step_ns > 0) {
+		const double scale = base->step_ns / pace->ratio / candidate->step_ns;
+		const double half = stats_welch_half_width(base->step_variance, base->steps,
+			candidate->step_variance * scale * scale, candidate->steps);
+		if (!isnan(half)) {
+			pace->method = "welch";
+			pace->noise_frac = half / base->step_ns;
+		}
+	}
+	pace->noise_ns = base->step_ns > 0 ? pace->noise_frac * base->step_ns : NAN;
+}
+
+static struct pace pace_of(const struct recipe *base, const struct recipe *candidate)
+{
+	struct pace pace = {.ratio = NAN, .change_frac = NAN, .noise_ns = NAN, .method = "floor"};
+	const double base_rate = rate_of(base), rate = rate_of(candidate);
+	const bool no_tokens =
+		base->tokens_per_step == NULL_I64 && candidate->tokens_per_step == NULL_I64;
+	if (base_rate > 0 && rate > 0)
+		pace.ratio = rate / base_rate;
+	else if (no_tokens && base->step_ns > 0 && candidate->step_ns > 0)
+		pace.ratio = base->step_ns / candidate->step_ns;
+	if (!(pace.ratio > 0)) {
+		pace.unknown_why = base->step_ns > 0 && candidate->step_ns > 0
+					   ? "tokens per step are known for one of the runs only: "
+					     "give --tokens"
+					   : "a run has no whole step to measure";
+		return pace;
+	}
+	pace.change_frac = 1 / pace.ratio - 1;
+	set_noise(&pace, base, candidate);
+	if ((base->launch_bound || candidate->launch_bound) &&
+		!(base->step_time_given && candidate->step_time_given)) {
+		pace.unknown_why = "launch-bound: the profiler's own cost is in the step times; "
+				   "give those of the training log with --step-time";
+		return pace;
+	}
+	pace.slower = pace.change_frac > pace.noise_frac ? YES : NO;
+	pace.faster = -pace.change_frac > pace.noise_frac ? YES : NO;
+	return pace;
+}
+
+/* "tokens/s went from 123.5k to 110.3k (-11 %)", or of step times where tokens are unknown. */
+static const char *pace_text(struct arena *arena, const struct recipe *base,
+	const struct recipe *candidate, const struct pace *pace, struct err *err)
+{
+	const double rate = rate_of(candidate), base_rate = rate_of(base);
+	if (rate > 0 && base_rate > 0)
+		return arena_format(arena, err, "tokens/s went from %s to %s (%s; noise %s)",
+			units_rate(base_rate).text, units_rate(rate).text,
+			units_percent(pace->ratio - 1, UNITS_SIGNED).text,
+			units_percent(pace->noise_frac, UNITS_PLAIN).text);
+	const int decimals = units_ms_decimals(base->step_ns);
+	return arena_format(arena, err,
+		"the step went from %s to %s (%s; noise %s; tokens unknown, taken as equal)",
+		units_ms(base->step_ns, decimals, UNITS_PLAIN).text,
+		units_ms(candidate->step_ns, decimals, UNITS_PLAIN).text,
+		units_percent(pace->change_frac, UNITS_SIGNED).text,
+		units_percent(pace->noise_frac, UNITS_PLAIN).text);
+}
+
+static double freed_frac(const struct recipe *base, const struct recipe *candidate)
+{
+	if (base->peak_reserved_bytes == NULL_I64 || candidate->peak_reserved_bytes == NULL_I64 ||
+		base->peak_reserved_bytes <= 0)
+		return NAN;
+	return 1 - (double)candidate->peak_reserved_bytes / (double)base->peak_reserved_bytes;
+}
+
+static const char *freed_text(struct arena *arena, const struct recipe *base,
+	const struct recipe *candidate, struct err *err)
+{
+	return arena_format(arena, err, "peak reserved went from %s to %s (%s)",
+		units_bytes(base->peak_reserved_bytes, UNITS_PLAIN).text,
+		units_bytes(candidate->peak_reserved_bytes, UNITS_PLAIN).text,
+		units_percent(-freed_frac(base, candidate), UNITS_SIGNED).text);
+}
+
+/* Slower than base, beyond noise, with no SPENT run to say what the memory would bring. */
+static bool judge_slower(const struct judge_input *input, const char *pace_words,
+	struct arena *arena, struct judgement *ret, struct err *err)
+{
+	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const struct recipe *candidate = &input->recipe[ROLE_CHECKPOINTED];
+	const double freed = freed_frac(base, candidate);
+	const bool has_tokens =
+		base->tokens_per_step != NULL_I64 && candidate->tokens_per_step != NULL_I64;
+	if (has_tokens && (double)candidate->tokens_per_step >
+				  (1 + SAME_TOKENS_FRAC) * (double)base->tokens_per_step)
+		return decide(ret, VERDICT_FAILED,
+			arena_format(arena, err, "%s, at more tokens a step", pace_words));
+	if (isnan(freed))
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err,
+				"%s; whether memory was freed is not in the traces, so it may "
+				"have failed or only be unspent",
+				pace_words));
+	const char *memory = freed_text(arena, base, candidate, err);
+	if (!memory)
+		return false;
+	if (freed > MEMORY_FREED_FRAC)
+		return decide(ret, VERDICT_UNSPENT,
+			arena_format(arena, err, "%s; %s and nobody uses it", pace_words, memory));
+	return decide(ret, VERDICT_FAILED,
+		arena_format(arena, err, "%s and no memory was freed: %s", pace_words, memory));
+}
+
+static bool judge_throughput(const struct judge_input *input, const struct pace *pace,
+	const char *pace_words, struct arena *arena, struct judgement *ret, struct err *err)
+{
+	if (pace->faster == YES)
+		return decide(ret, VERDICT_WORKED, pace_words);
+	if (pace->slower == NO)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err, "%s: within noise", pace_words));
+	if (input->recipe[ROLE_SPENT].given)
+		return decide(ret, VERDICT_FAILED,
+			arena_format(arena, err, "%s, with the freed memory spent", pace_words));
+	return judge_slower(input, pace_words, arena, ret, err);
+}
+
+/* `batch` and `sequence`: more of something, at no loss. */
+static bool judge_growth(const struct judge_input *input, const struct recipe *candidate,
+	const struct pace *pace, const char *pace_words, struct arena *arena, struct judgement *ret,
+	struct err *err)
+{
+	const bool is_batch = input->objective == OBJECTIVE_BATCH;
+	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const int64_t before = is_batch ? base->sequences_per_rank : base->sequence_length;
+	const int64_t after = is_batch ? candidate->sequences_per_rank : candidate->sequence_length;
+	const char *what = is_batch ? "sequences a rank" : "tokens a sequence";
+	if (before == NULL_I64 || after == NULL_I64)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err, "%s are not in the traces", what));
+	if (after == before)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err,
+				"every run has %s %s: a larger one was not tried, or not given",
+				units_count(after).text, what));
+	if (after < before)
+		return decide(ret, VERDICT_FAILED,
+			arena_format(arena, err, "%s fell from %s to %s", what,
+				units_count(before).text, units_count(after).text));
+	return decide(ret, pace->slower == YES ? VERDICT_FAILED : VERDICT_WORKED,
+		arena_format(arena, err, "%s went from %s to %s; %s%s", what,
+			units_count(before).text, units_count(after).text, pace_words,
+			pace->slower == YES || pace->faster == YES ? "" : ": within noise"));
+}
+
+static bool judge_memory(const struct judge_input *input, const struct recipe *candidate,
+	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
+{
+	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const double freed = freed_frac(base, candidate);
+	if (isnan(freed))
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			"peak reserved memory is not in the traces of both runs");
+	const char *memory = freed_text(arena, base, candidate, err);
+	const char *price =
+		isnan(pace->change_frac)
+			? ""
+			: arena_format(arena, err, ", for %s time for the same tokens%s",
+				  units_percent(pace->change_frac, UNITS_SIGNED).text,
+				  pace->unknown_why ? " as traced" : "");
+	if (!memory || !price)
+		return false;
+	const int64_t limit = input->memory_limit_bytes;
+	if (limit == NULL_I64)
+		return decide(ret, freed > MEMORY_FREED_FRAC ? VERDICT_WORKED : VERDICT_FAILED,
+			arena_format(arena, err, "%s%s", memory, price));
+	if (base->peak_reserved_bytes <= limit)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err,
+				"base is within the limit of %s already: nothing was to be solved",
+				units_bytes(limit, UNITS_PLAIN).text));
+	return decide(ret,
+		candidate->peak_reserved_bytes <= limit ? VERDICT_WORKED : VERDICT_FAILED,
+		arena_format(arena, err, "%s against a limit of %s%s", memory,
+			units_bytes(limit, UNITS_PLAIN).text, price));
+}
+
+static int64_t limit_of(const struct judge_input *input, const struct recipe *recipe)
+{
+	if (input->memory_limit_bytes != NULL_I64)
+		return input->memory_limit_bytes;
+	if (recipe->gpu_memory_bytes == NULL_I64)
+		return NULL_I64;
+	return (int64_t)(MEMORY_LIMIT_FRAC * (double)recipe->gpu_memory_bytes);
+}
+
+static enum known fits(const struct judge_input *input, const struct recipe *recipe)
+{
+	if (!recipe->given || recipe->could_not_run)
+		return NO;
+	if (recipe->alloc_retries != NULL_I64 && recipe->alloc_retries > 0)
+		return NO;
+	const int64_t limit = limit_of(input, recipe);
+	if (recipe->peak_reserved_bytes == NULL_I64 || limit == NULL_I64 ||
+		recipe->alloc_retries == NULL_I64)
+		return UNKNOWN;
+	return recipe->peak_reserved_bytes <= limit ? YES : NO;
+}
+
+static const char *fit_text(struct arena *arena, const struct judge_input *input,
+	const struct recipe *recipe, struct err *err)
+{
+	if (!recipe->given || recipe->could_not_run)
+		return "could not run";
+	return arena_format(arena, err, "reserves %s of the %s it may, with %s allocation retries",
+		units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text,
+		units_bytes(limit_of(input, recipe), UNITS_PLAIN).text,
+		units_count(recipe->alloc_retries).text);
+}
+
+static bool judge_fit(const struct judge_input *input, const struct recipe *candidate,
+	struct arena *arena, struct judgement *ret, struct err *err)
+{
+	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const char *base_words = fit_text(arena, input, base, err);
+	const char *words = fit_text(arena, input, candidate, err);
+	if (!base_words || !words)
+		return false;
+	const enum known candidate_fits = fits(input, candidate), base_fits = fits(input, base);
+	if (candidate_fits == NO)
+		return decide(ret, VERDICT_FAILED,
+			arena_format(arena, err, "the checkpointed run %s", words));
+	if (candidate_fits == UNKNOWN || base_fits == UNKNOWN)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			"peak reserved memory, or the GPU's, is not in the traces: give "
+			"--memory-limit and record memory");
+	if (base_fits == YES)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err, "nothing was to be solved: base fits, it %s",
+				base_words));
+	return decide(ret, VERDICT_WORKED,
+		arena_format(arena, err, "the checkpointed run %s; base %s%s", words, base_words,
+			base->given && !base->could_not_run ? ", which is too much" : ""));
+}
+
+/* The objectives that need a measured pace. */
+static bool judge_by_pace(const struct judge_input *input, const struct recipe *candidate,
+	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
+{
+	if (pace->unknown_why)
+		return decide(ret, VERDICT_INCONCLUSIVE, pace->unknown_why);
+	const char *words = pace_text(arena, &input->recipe[ROLE_BASE], candidate, pace, err);
+	if (!words)
+		return false;
+	if (input->objective == OBJECTIVE_THROUGHPUT)
+		return judge_throughput(input, pace, words, arena, ret, err);
+	return judge_growth(input, candidate, pace, words, arena, ret, err);
+}
+
+bool judge(const struct judge_input *input, struct arena *arena, struct judgement *ret,
+	struct err *err)
+{
+	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const struct recipe *candidate =
+		&input->recipe[input->recipe[ROLE_SPENT].given ? ROLE_SPENT : ROLE_CHECKPOINTED];
+	const bool has_base = base->given && !base->could_not_run;
+	struct pace pace = {.unknown_why = "there is no base run to compare with: only fit can "
+					   "be answered",
+		.change_frac = NAN,
+		.noise_ns = NAN,
+		.method = "floor"};
+	if (has_base)
+		pace = pace_of(base, candidate);
+	ret->noise_method = pace.method;
+	ret->noise_ns = pace.noise_ns;
+	if (has_base && !input->comparable)
+		return decide(ret, VERDICT_NOT_COMPARABLE,
+			"the runs differ in more than "
+			"checkpointing");
+	if (input->objective == OBJECTIVE_NONE)
+		return decide(ret, VERDICT_NO_OBJECTIVE,
+			"whether it failed depends on what it was meant to do: give --objective");
+	if (input->differ_only_in_noise)
+		return decide(ret, VERDICT_INCONCLUSIVE, "the runs are the same");
+	switch (input->objective) {
+	case OBJECTIVE_MEMORY:
+		if (!has_base)
+			return decide(ret, VERDICT_INCONCLUSIVE, pace.unknown_why);
+		return judge_memory(input, candidate, &pace, arena, ret, err);
+	case OBJECTIVE_FIT:
+		return judge_fit(input, candidate, arena, ret, err);
+	default:
+		return judge_by_pace(input, candidate, &pace, arena, ret, err);
+	}
+}
