@@ -89,6 +89,7 @@ struct rank_result {
 	uint32_t gather_count;
 	struct memory_use memory;
 	struct flop_use flops;
+	const struct rank_intervals *intervals; /* attribute/intervals.h; NULL unless asked for */
 };
 
 struct hop {
