@@ -35,9 +35,10 @@ missing_of() {
 installed=$(mktemp)
 trap 'rm -f "$installed"' EXIT
 
-# Whether apt's lists know an installable version.
+# Whether apt's lists know an installable version of all of the given packages.
 known() {
-	apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'
+	count=$(apt-cache policy "$@" 2>/dev/null | grep -c '^  Candidate: [^(]')
+	[ "$count" -eq $# ]
 }
 
 # shellcheck disable=SC2086 # a list of words
@@ -56,11 +57,10 @@ if [ -z "$missing$inflate" ]; then
 fi
 
 update=
-for package in $missing ${inflate:+zlib1g-dev}; do
-	known "$package" || update=yes
-done
+# shellcheck disable=SC2086
+known $missing zlib1g-dev || update=yes
 if [ -n "$update" ] && [ "$(id -u)" -eq 0 ]; then
-	apt-get update -q
+	apt-get update -qq
 fi
 if [ "$inflate" = undecided ]; then
 	if known libisal-dev; then
@@ -76,9 +76,9 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "setup.sh: installing $missing"
 # shellcheck disable=SC2086
-if ! DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null; then
+if ! DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing </dev/null; then
 	# The lists may be older than what the mirror holds.
-	apt-get update -q
+	apt-get update -qq
 	# shellcheck disable=SC2086
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing </dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing </dev/null
 fi

@@ -1,0 +1,1 @@
+inquest breakdown samples/big_none.rank1.json.zst

@@ -1,0 +1,1 @@
+inquest breakdown 'samples/big_ac_block.*' --format markdown

@@ -1,0 +1,1 @@
+inquest gathers 'samples/big_ac_block.*' --format json

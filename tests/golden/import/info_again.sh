@@ -1,0 +1,2 @@
+inquest import 'samples/big_none.*' -o kept
+inquest info 'kept/*'

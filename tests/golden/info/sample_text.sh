@@ -1,0 +1,1 @@
+inquest info 'samples/big_none.*' --format text

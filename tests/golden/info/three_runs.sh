@@ -1,0 +1,1 @@
+inquest info 'samples/big_none.*' 'samples/big_ac_block.*' 'samples/big_ac_block_mb4.*'

@@ -1,0 +1,3 @@
+mkdir run
+echo hello >run/notes.txt
+inquest info run

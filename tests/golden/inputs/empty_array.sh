@@ -1,0 +1,2 @@
+echo "[]" >array.json
+inquest info array.json

@@ -1,0 +1,2 @@
+mkdir run
+inquest info run

@@ -1,0 +1,2 @@
+: >empty.json
+inquest info empty.json

@@ -1,0 +1,2 @@
+echo "{}" >object.json
+inquest info object.json

@@ -1,0 +1,2 @@
+: | gzip -n >nothing.json.gz
+inquest info nothing.json.gz

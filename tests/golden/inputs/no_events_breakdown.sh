@@ -1,0 +1,2 @@
+echo '{"traceEvents": []}' >none.json
+inquest breakdown none.json

@@ -1,0 +1,2 @@
+echo "the run got slower" >notes.txt
+inquest info notes.txt

@@ -1,0 +1,2 @@
+echo 'kernel nonsense gemm' >my.rules
+inquest breakdown 'samples/big_none.*' --rules my.rules

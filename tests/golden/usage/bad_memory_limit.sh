@@ -1,0 +1,1 @@
+inquest verdict 'samples/big_none.*' 'samples/big_ac_block.*' --objective fit --memory-limit lots

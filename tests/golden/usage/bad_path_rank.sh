@@ -1,0 +1,1 @@
+inquest breakdown 'samples/big_none.*' --path-from 7

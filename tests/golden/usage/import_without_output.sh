@@ -1,0 +1,1 @@
+inquest import 'samples/big_none.*'

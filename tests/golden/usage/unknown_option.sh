@@ -1,0 +1,1 @@
+inquest verdict --speed samples/big_none.rank*

@@ -1,0 +1,1 @@
+inquest verdict a b c d

@@ -1,0 +1,1 @@
+inquest verdict --help

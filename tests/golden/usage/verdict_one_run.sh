@@ -1,0 +1,1 @@
+inquest verdict 'samples/big_none.*' --objective throughput
