@@ -120,11 +120,14 @@ struct breakdown {
 	struct path_step *path;
 	uint32_t path_count;
 	uint32_t path_used;
-	bool path_is_job;	       /* false: one rank only, its raw partition stands in */
-	int64_t peer_wait_at_least_ns; /* with one rank: a step's, else NULL_I64 */
-	double starved_frac;	       /* of the used path */
-	bool launch_bound;	       /* starved_frac > 0.1, never with one rank only */
-	struct run_facts *facts;       /* what src/compare needs beside: attribute/facts.h */
+	bool path_is_job;		/* false: one rank only, its raw partition stands in */
+	int64_t peer_wait_at_least_ns;	/* with one rank: a step's, else NULL_I64 */
+	int64_t tail_reduce_scatter_ns; /* a step's mean on the used path: blocked on
+					   reduce_scatter after the last backward op; NULL_I64 if
+					   unknown, 0 if none */
+	double starved_frac;		/* of the used path */
+	bool launch_bound;		/* starved_frac > 0.1, never with one rank only */
+	struct run_facts *facts;	/* what src/compare needs beside: attribute/facts.h */
 	struct diag diag;
 	const char *diag_file[DIAG_KIND_COUNT]; /* the file of diag's first_byte */
 };

@@ -1,0 +1,426 @@
+/*
+ * The rules of advice: one function each, which looks at its numbers and says nothing when they
+ * are small.  A rule names what to do, what it saw, and what that would move.
+ */
+#include "verdict/advice.h"
+
+#include <math.h>
+
+#include "base/table.h"
+#include "base/units.h"
+#include "verdict/answer.h"
+
+#define ADVICE_MAX	16
+#define WORTH_FRAC	0.01 /* of the candidate's step: less is not worth a change */
+#define FREED_FRAC	0.01 /* of base's reserved memory */
+#define GPU_USABLE_FRAC 0.95 /* fuller than this, the allocator starts to retry */
+#define OVERHEAD_FRAC	0.05 /* of the step: FSDP's own work above this is much */
+
+struct advisor {
+	struct answer *answer;
+	const struct breakdown *base, *checkpointed, *candidate; /* base may be NULL */
+	const struct comparison *comparison; /* NULL when there is none, or none that means
+						anything */
+	double step_ns;			     /* the candidate's, as traced */
+	int decimals;
+	struct arena *arena;
+	struct err *err;
+};
+
+static bool is_worth_it(const struct advisor *advisor, double ns)
+{
+	return ns >= WORTH_FRAC * advisor->step_ns;
+}
+
+/* What is said with a NULL text is an allocation that failed. */
+static bool advise(struct advisor *advisor, struct advice advice)
+{
+	struct answer *answer = advisor->answer;
+	if (!advice.what || !advice.why)
+		return false;
+	if (answer->advice_count < ADVICE_MAX)
+		answer->advice[answer->advice_count++] = advice;
+	return true;
+}
+
+static struct units ms(const struct advisor *advisor, double ns)
+{
+	return units_ms(ns, advisor->decimals, UNITS_PLAIN);
+}
+
+/* Reserved by base and not by the checkpointed run; 0 where unknown. */
+static double freed_bytes(const struct advisor *advisor)
+{
+	const struct recipe *recipe = advisor->answer->recipe;
+	const int64_t before = recipe[ROLE_BASE].peak_reserved_bytes;
+	const int64_t after = recipe[ROLE_CHECKPOINTED].peak_reserved_bytes;
+	if (before == NULL_I64 || after == NULL_I64 ||
+		(double)(before - after) <= FREED_FRAC * (double)before)
+		return 0;
+	return (double)(before - after);
+}
+
+/* Left on the GPU by the candidate, below the limit; NaN where unknown. */
+static double room_bytes(const struct advisor *advisor)
+{
+	const struct answer *answer = advisor->answer;
+	const struct recipe *recipe = &answer->recipe[answer_candidate(answer)];
+	double limit = NAN;
+	if (recipe->gpu_memory_bytes != NULL_I64)
+		limit = GPU_USABLE_FRAC * (double)recipe->gpu_memory_bytes;
+	if (answer->memory_limit_bytes != NULL_I64)
+		limit = (double)answer->memory_limit_bytes;
+	if (recipe->peak_reserved_bytes == NULL_I64)
+		return NAN;
+	return limit - (double)recipe->peak_reserved_bytes;
+}
+
+/* A recompute that gathers what was gathered: the wrap order, or the reentrant implementation. */
+static bool advise_wrap_order(struct advisor *advisor)
+{
+	struct gather_sum repeats;
+	if (!measure_gathers(
+		    advisor->candidate, GATHER_REPEAT, advisor->arena, &repeats, advisor->err))
+		return false;
+	if (repeats.count <= 0)
+		return true;
+	double low = repeats.blocked_ns, high = repeats.kernel_ns, lost = 0;
+	if (advisor->comparison) {
+		const struct cause_result *causes = advisor->comparison->causes;
+		low = high = fmax(0, (double)causes[CAUSE_REPEATED_ALL_GATHER].ns);
+		lost = fmax(0, (double)causes[CAUSE_LOST_OVERLAP].ns);
+	}
+	const char *queued = repeats.queued_ns < WORTH_FRAC * advisor->step_ns
+				     ? ""
+				     : arena_format(advisor->arena, advisor->err,
+					       "; they waited %s behind other collectives, "
+					       "reduce-scatters among them",
+					       ms(advisor, repeats.queued_ns).text);
+	if (!queued)
+		return false;
+	return advise(advisor,
+		(struct advice){
+			.what = "put the checkpoint inside the FSDP unit, FSDP(checkpoint(block)), "
+				"and use the non-reentrant implementation (use_reentrant=False)",
+			.why = arena_format(advisor->arena, advisor->err,
+				"%.3g gathers a step (%s) fetch again what the pass had gathered "
+				"already, in %s; %s of GPU time%s",
+				repeats.count,
+				units_bytes((int64_t)repeats.bytes, UNITS_PLAIN).text,
+				repeats.units, ms(advisor, repeats.kernel_ns).text, queued),
+			.has_ns = true,
+			.ns = {llround(fmin(low, high)), llround(fmax(low, high) + lost)},
+			.bytes = NULL_I64,
+		});
+}
+
+/* Units resharded after forward are gathered again in backward; memory buys that back. */
+static bool advise_keep_units(struct advisor *advisor)
+{
+	struct gather_sum backward;
+	if (!measure_gathers(
+		    advisor->candidate, GATHER_BACKWARD, advisor->arena, &backward, advisor->err))
+		return false;
+	const double room = room_bytes(advisor);
+	if (!is_worth_it(advisor, backward.blocked_ns) || backward.count <= 0)
+		return true;
+	const char *where =
+		isnan(room) ? "how much room the GPU has is not in the traces"
+			    : arena_format(advisor->arena, advisor->err, "the GPU has room for %s",
+				      units_bytes((int64_t)room, UNITS_PLAIN).text);
+	if (!where)
+		return false;
+	const bool all_fit = !(room < backward.unit_bytes);
+	return advise(advisor,
+		(struct advice){
+			.what = all_fit ? "keep the units unsharded after forward "
+					  "(reshard_after_forward=False), the last ones first"
+					: "keep the last units unsharded after forward "
+					  "(reshard_after_forward=False), as many as there is room "
+					  "for",
+			.why = arena_format(advisor->arena, advisor->err,
+				"%.3g gathers a step in backward (%u units) block the GPU for %s "
+				"of their %s; keeping all of them holds %s, and %s",
+				backward.count, backward.unit_count,
+				ms(advisor, backward.blocked_ns).text,
+				ms(advisor, backward.kernel_ns).text,
+				units_bytes((int64_t)backward.unit_bytes, UNITS_PLAIN).text, where),
+			.has_ns = true,
+			.ns = {0, llround(backward.blocked_ns)},
+			.bytes = llround(all_fit ? backward.unit_bytes : fmax(room, 0)),
+		});
+}
+
+static bool advise_prefetch(struct advisor *advisor)
+{
+	struct gather_sum forward;
+	if (!measure_gathers(
+		    advisor->candidate, GATHER_FORWARD, advisor->arena, &forward, advisor->err))
+		return false;
+	const double late = forward.count - forward.prefetched_count;
+	if (!is_worth_it(advisor, forward.blocked_ns) || late < 0.5)
+		return true;
+	return advise(advisor,
+		(struct advice){
+			.what = "prefetch the forward's gathers explicitly "
+				"(set_modules_to_forward_prefetch, or forward_prefetch=True)",
+			.why = arena_format(advisor->arena, advisor->err,
+				"%.3g gathers a step in forward block the GPU for %s, and %.3g of "
+				"them were not prefetched",
+				forward.count, ms(advisor, forward.blocked_ns).text, late),
+			.has_ns = true,
+			.ns = {0, llround(forward.blocked_ns)},
+			.bytes = NULL_I64,
+		});
+}
+
+/* What one more sequence a rank costs, from a run that had more; NULL where there is none. */
+static const char *growth_text(struct advisor *advisor, double room)
+{
+	const struct recipe *less = &advisor->answer->recipe[ROLE_CHECKPOINTED];
+	const struct recipe *more = &advisor->answer->recipe[ROLE_SPENT];
+	if (!more->given || less->sequences_per_rank == NULL_I64 ||
+		more->sequences_per_rank == NULL_I64 ||
+		more->sequences_per_rank <= less->sequences_per_rank ||
+		less->peak_allocated_bytes == NULL_I64 || more->peak_allocated_bytes == NULL_I64 ||
+		more->peak_allocated_bytes <= less->peak_allocated_bytes)
+		return "";
+	const double each = (double)(more->peak_allocated_bytes - less->peak_allocated_bytes) /
+			    (double)(more->sequences_per_rank - less->sequences_per_rank);
+	return arena_format(advisor->arena, advisor->err,
+		"; each further sequence a rank allocates %s, so about %.0f more would fit",
+		units_bytes((int64_t)each, UNITS_PLAIN).text, floor(room / each));
+}
+
+static bool advise_spend(struct advisor *advisor)
+{
+	const double room = room_bytes(advisor), freed = freed_bytes(advisor);
+	const struct recipe *recipe = advisor->answer->recipe;
+	if (freed <= 0)
+		return true;
+	if (recipe[ROLE_SPENT].given && !(room > freed))
+		return true;
+	const char *growth = growth_text(advisor, room);
+	const char *gpu = isnan(room) || room <= 0
+				  ? ""
+				  : arena_format(advisor->arena, advisor->err,
+					    ", and the GPU has %s free below its limit",
+					    units_bytes((int64_t)room, UNITS_PLAIN).text);
+	if (!growth || !gpu)
+		return false;
+	const bool is_spent = recipe[ROLE_SPENT].given;
+	return advise(advisor,
+		(struct advice){
+			.what = is_spent ? "go on: a still larger micro-batch, or longer sequences"
+					 : "spend the freed memory on a larger micro-batch or "
+					   "longer "
+					   "sequences, and give that run as SPENT",
+			.why = arena_format(advisor->arena, advisor->err,
+				"checkpointing reserves %s less than base%s%s",
+				units_bytes((int64_t)freed, UNITS_PLAIN).text, gpu, growth),
+			.bytes = is_spent ? llround(room) : llround(freed),
+		});
+}
+
+/* Recomputation is bought with memory that nobody needs: buy less of it. */
+static bool advise_checkpoint_less(struct advisor *advisor)
+{
+	if (!advisor->comparison || advisor->answer->recipe[ROLE_SPENT].given)
+		return true;
+	const struct cause_result *causes = advisor->comparison->causes;
+	const double gpu = (double)causes[CAUSE_RECOMPUTE].ns;
+	const double host = (double)causes[CAUSE_RECOMPUTE_DISPATCH].ns;
+	const double hidden = fmin(fmax(-(double)causes[CAUSE_LOST_OVERLAP].ns, 0), fmax(gpu, 0));
+	const double marginal = gpu + host - hidden, freed = freed_bytes(advisor);
+	if (!is_worth_it(advisor, marginal) || freed <= 0)
+		return true;
+	return advise(advisor,
+		(struct advice){
+			.what = "checkpoint fewer blocks, or selectively (save the matmuls, "
+				"recompute the rest)",
+			.why = arena_format(advisor->arena, advisor->err,
+				"recomputation costs %s a step net of what collectives hide, for "
+				"%s that nobody uses",
+				ms(advisor, marginal).text,
+				units_bytes((int64_t)freed, UNITS_PLAIN).text),
+			.has_ns = true,
+			.ns = {0, llround(marginal)},
+			.bytes = llround(freed),
+		});
+}
+
+static bool advise_allocator_of(
+	struct advisor *advisor, const struct breakdown *breakdown, const char *whose)
+{
+	if (!breakdown)
+		return true;
+	const int64_t retries = measure_alloc_retries(breakdown);
+	const double stall = measure_alloc_stall_ns(breakdown);
+	if (retries <= 0 && !is_worth_it(advisor, stall))
+		return true;
+	return advise(advisor,
+		(struct advice){
+			.what = arena_format(advisor->arena, advisor->err,
+				"give %s's allocator room: "
+				"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against "
+				"fragmentation, or a smaller peak",
+				whose),
+			.why = arena_format(advisor->arena, advisor->err,
+				"%s retries of cudaMalloc in the measured steps; the GPU starves "
+				"for %s a step in the allocator and until the host is ahead again",
+				units_count(retries).text, ms(advisor, stall).text),
+			.has_ns = true,
+			.ns = {0, llround(stall)},
+			.bytes = NULL_I64,
+		});
+}
+
+static bool advise_allocator(struct advisor *advisor)
+{
+	const bool is_spent = advisor->candidate != advisor->checkpointed;
+	return advise_allocator_of(advisor, advisor->base, role_word(ROLE_BASE)) &&
+	       advise_allocator_of(advisor, advisor->checkpointed, role_word(ROLE_CHECKPOINTED)) &&
+	       (!is_spent ||
+		       advise_allocator_of(advisor, advisor->candidate, role_word(ROLE_SPENT)));
+}
+
+static double starved_in(const struct advisor *advisor, uint8_t phase)
+{
+	return measure_path_ns(
+		advisor->candidate, STATE_STARVED, phase, MEASURE_ANY, STARVE_DISPATCH);
+}
+
+static bool advise_host(struct advisor *advisor)
+{
+	const double starved = starved_in(advisor, MEASURE_ANY);
+	if (!advisor->candidate->launch_bound || !is_worth_it(advisor, starved))
+		return true;
+	return advise(advisor,
+		(struct advice){
+			.what = "give the host less to launch: torch.compile the blocks, larger "
+				"units, fewer wrappers, or a larger micro-batch",
+			.why = arena_format(advisor->arena, advisor->err,
+				"the GPU waits %s a step for launches: forward %s, recompute %s, "
+				"backward %s, FSDP's hooks %s, optimizer %s; part of it is the "
+				"profiler's own cost",
+				ms(advisor, starved).text,
+				ms(advisor, starved_in(advisor, PHASE_FORWARD)).text,
+				ms(advisor, starved_in(advisor, PHASE_RECOMPUTE)).text,
+				ms(advisor, starved_in(advisor, PHASE_BACKWARD)).text,
+				ms(advisor, starved_in(advisor, PHASE_FSDP)).text,
+				ms(advisor, starved_in(advisor, PHASE_OPTIMIZER)).text),
+			.has_ns = true,
+			.ns = {0, llround(starved)},
+			.bytes = NULL_I64,
+		});
+}
+
+static bool advise_coarser_units(struct advisor *advisor)
+{
+	const double busy = measure_path_ns(
+		advisor->candidate, STATE_BUSY, PHASE_FSDP, MEASURE_ANY, MEASURE_ANY);
+	const double starved = starved_in(advisor, PHASE_FSDP);
+	struct gather_sum forward;
+	if (busy + starved < OVERHEAD_FRAC * advisor->step_ns)
+		return true;
+	if (!measure_gathers(
+		    advisor->candidate, GATHER_FORWARD, advisor->arena, &forward, advisor->err))
+		return false;
+	if (forward.unit_count < 2)
+		return true;
+	return advise(advisor,
+		(struct advice){
+			.what = "try fewer, larger FSDP units: FSDP's own work is paid by the "
+				"unit",
+			.why = arena_format(advisor->arena, advisor->err,
+				"%s a step are FSDP's copies and %s wait in its hooks, for %u "
+				"units of %s each on average",
+				ms(advisor, busy).text, ms(advisor, starved).text,
+				forward.unit_count,
+				units_bytes((int64_t)(forward.unit_bytes / forward.unit_count),
+					UNITS_PLAIN)
+					.text),
+			.has_ns = true,
+			.ns = {0, llround(busy + starved)},
+			.bytes = NULL_I64,
+		});
+}
+
+/* The last reduce-scatters have no compute left to hide behind. */
+static bool remark_tail(struct advisor *advisor)
+{
+	const int64_t tail = advisor->candidate->tail_reduce_scatter_ns;
+	if (tail <= 0 || tail == NULL_I64 || !is_worth_it(advisor, (double)tail))
+		return true;
+	return advise(advisor,
+		(struct advice){
+			.what = "leave the end of backward alone: it can't be hidden",
+			.why = arena_format(advisor->arena, advisor->err,
+				"the reduce-scatters of the first unit and the root run after the "
+				"last backward kernel, %s of the %s step: nothing is left to run "
+				"beside them",
+				ms(advisor, (double)tail).text, ms(advisor, advisor->step_ns).text),
+			.has_ns = true,
+			.bytes = NULL_I64,
+			.is_remark = true,
+		});
+}
+
+/* Spending comes first where it decides the verdict, remarks last. */
+static double worth_of(const struct answer *answer, const struct advice *advice)
+{
+	if (advice->is_remark)
+		return -1;
+	if (!advice->has_ns && answer->judgement.verdict == VERDICT_UNSPENT)
+		return INFINITY;
+	return advice->has_ns ? (double)advice->ns[1] : 0;
+}
+
+/* By insertion, which keeps the order of the rules where two are worth the same. */
+static void sort_by_worth(struct answer *answer)
+{
+	for (uint32_t i = 1; i < answer->advice_count; i++) {
+		const struct advice moved = answer->advice[i];
+		uint32_t k = i;
+		for (; k && worth_of(answer, &answer->advice[k - 1]) < worth_of(answer, &moved);
+			k--)
+			answer->advice[k] = answer->advice[k - 1];
+		answer->advice[k] = moved;
+	}
+}
+
+bool advice_make(struct answer *answer, struct err *err)
+{
+	static bool (*const rules[])(struct advisor *) = {
+		advise_wrap_order,
+		advise_allocator,
+		advise_spend,
+		advise_checkpoint_less,
+		advise_keep_units,
+		advise_prefetch,
+		advise_host,
+		advise_coarser_units,
+		remark_tail,
+	};
+	const enum run_role candidate = answer_candidate(answer);
+	const bool is_comparable = answer->comparison && answer->comparison->comparable;
+	struct advisor advisor = {
+		.answer = answer,
+		.base = answer->breakdown[ROLE_BASE],
+		.checkpointed = answer->breakdown[ROLE_CHECKPOINTED],
+		.candidate = answer->breakdown[candidate],
+		.comparison = is_comparable ? answer->comparison : NULL,
+		.step_ns = answer->traced_step_ns[candidate],
+		.decimals = units_ms_decimals(answer->traced_step_ns[candidate]),
+		.arena = &answer->arena,
+		.err = err,
+	};
+	answer->advice = arena_new(&answer->arena, ADVICE_MAX, sizeof *answer->advice, err);
+	if (!answer->advice)
+		return false;
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (!rules[i](&advisor))
+			return false;
+	sort_by_worth(answer);
+	return true;
+}

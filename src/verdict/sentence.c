@@ -1,0 +1,211 @@
+/*
+ * The sentence: "unspent: the step went from 132.7 to 160.7 ms (+28.0 ms, +21 %); 29.5 ms are
+ * recomputation, none of it hidden; no gather was repeated; 6.3 GiB less are reserved and nobody
+ * uses them: spend them or take checkpointing off."
+ */
+#include "verdict/sentence.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "verdict/answer.h"
+
+#define WORTH_SAYING_FRAC 0.01 /* of the step: less is left to the table */
+#define HIDDEN_MIN_FRAC	  0.05 /* of the recomputation: less is "none of it hidden" */
+
+/* What each cause is called in a sentence; NULL where a clause of its own says it. */
+static const char *const plain_words[CAUSE_COUNT] = {
+	[CAUSE_LOST_OVERLAP] = "waiting on collectives",
+	[CAUSE_UNIT_OVERHEAD] = "FSDP's own copies and hooks",
+	[CAUSE_WRAPPER_DISPATCH] = "the checkpoint wrappers' host work",
+	[CAUSE_KERNEL_SPEED] = "the speed of the same kernels",
+	[CAUSE_OTHER_WORK] = "other work",
+	[CAUSE_HOST_SPEED] = "the speed of the host",
+	[CAUSE_ALLOCATOR] = "the allocator",
+	[CAUSE_HOST] = "the host",
+	[CAUSE_COPIES] = "copies",
+	[CAUSE_OTHER] = "what is left over",
+};
+
+/* Equal tokens are compared by their step, others by their rate. */
+static void add_pace(struct text *text, const struct recipe *base, const struct recipe *other)
+{
+	const bool equal_tokens = base->tokens_per_step == other->tokens_per_step;
+	if (!equal_tokens && base->tokens_per_s > 0 && other->tokens_per_s > 0) {
+		text_add(text, "; tokens/s went from %s to %s (%s)",
+			units_rate(base->tokens_per_s).text, units_rate(other->tokens_per_s).text,
+			units_percent(other->tokens_per_s / base->tokens_per_s - 1, UNITS_SIGNED)
+				.text);
+		return;
+	}
+	if (!(base->step_ns > 0 && other->step_ns > 0))
+		return;
+	const int decimals = units_ms_decimals(base->step_ns);
+	const bool is_inflated = (base->launch_bound && !base->step_time_given) ||
+				 (other->launch_bound && !other->step_time_given);
+	text_add(text, "; %sthe step went from %s to %s (%s, %s)", is_inflated ? "as traced, " : "",
+		units_ms_bare(base->step_ns, decimals, UNITS_PLAIN).text,
+		units_ms(other->step_ns, decimals, UNITS_PLAIN).text,
+		units_ms(other->step_ns - base->step_ns, decimals, UNITS_SIGNED).text,
+		units_percent(other->step_ns / base->step_ns - 1, UNITS_SIGNED).text);
+}
+
+/* The marginal cost: what runs while a collective is in flight costs nothing twice. */
+static void add_recomputation(struct text *text, const struct comparison *comparison, int decimals)
+{
+	const struct cause_result *causes = comparison->causes;
+	const double gpu = (double)causes[CAUSE_RECOMPUTE].ns;
+	const double host = (double)causes[CAUSE_RECOMPUTE_DISPATCH].ns;
+	if (gpu + host < WORTH_SAYING_FRAC * (double)comparison->base_ns)
+		return;
+	text_add(text, "; %s are recomputation", units_ms(gpu + host, decimals, UNITS_PLAIN).text);
+	if (host >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
+		text_add(text, " (%s of it waiting for the host)",
+			units_ms(host, decimals, UNITS_PLAIN).text);
+	const double gained = -(double)causes[CAUSE_LOST_OVERLAP].ns;
+	const double hidden = gained < gpu ? gained : gpu;
+	if (hidden > HIDDEN_MIN_FRAC * gpu && hidden > 0)
+		text_add(text, ", %s of it hidden in collectives",
+			units_ms(hidden, decimals, UNITS_PLAIN).text);
+	else if (host < gpu)
+		text_add(text, ", none of it hidden");
+}
+
+static bool add_repeats(struct text *text, const struct answer *answer,
+	const struct comparison *comparison, int decimals, struct err *err)
+{
+	struct gather_sum before, after;
+	struct arena scratch = {0};
+	const bool ok = measure_gathers(answer->breakdown[ROLE_BASE], GATHER_REPEAT, &scratch,
+				&before, err) &&
+			measure_gathers(answer->breakdown[ROLE_CHECKPOINTED], GATHER_REPEAT,
+				&scratch, &after, err);
+	const double ns = (double)comparison->causes[CAUSE_REPEATED_ALL_GATHER].ns;
+	const bool worth_saying = fabs(ns) >= WORTH_SAYING_FRAC * (double)comparison->base_ns;
+	if (ok && after.count > before.count)
+		text_add(text, "; %.3g gathers a step are repeated, for %s", after.count,
+			units_ms(ns, decimals, UNITS_PLAIN).text);
+	else if (ok && worth_saying)
+		text_add(text, "; gathers that only one run has make %s",
+			units_ms(ns, decimals, UNITS_SIGNED).text);
+	else if (ok)
+		text_add(text, "; no gather was repeated");
+	arena_done(&scratch);
+	return ok;
+}
+
+/* The other large causes, largest first, that no other clause has told. */
+static void add_other_causes(struct text *text, const struct comparison *comparison, int decimals)
+{
+	const int64_t recompute = comparison->causes[CAUSE_RECOMPUTE].ns;
+	bool told[CAUSE_COUNT] = {false};
+	for (int round = 0; round < 2; round++) {
+		int best = -1;
+		for (int i = 0; i < CAUSE_COUNT; i++) {
+			const int64_t ns = comparison->causes[i].ns;
+			/* A gain in overlap beside recomputation was said as "hidden". */
+			const bool is_hidden = i == CAUSE_LOST_OVERLAP && ns < 0 && recompute > 0;
+			if (!plain_words[i] || told[i] || is_hidden)
+				continue;
+			if (best < 0 || llabs(ns) > llabs(comparison->causes[best].ns))
+				best = i;
+		}
+		const double ns = best < 0 ? 0 : (double)comparison->causes[best].ns;
+		if (fabs(ns) < WORTH_SAYING_FRAC * (double)comparison->base_ns ||
+			fabs(ns) < 0.1 * fabs((double)comparison->delta_ns))
+			return;
+		told[best] = true;
+		text_add(text, "; %s: %s", plain_words[best],
+			units_ms(ns, decimals, UNITS_SIGNED).text);
+	}
+}
+
+static bool add_causes(struct text *text, const struct answer *answer, struct err *err)
+{
+	const struct comparison *comparison = answer->comparison;
+	if (!comparison || !comparison->comparable)
+		return true;
+	const int decimals = units_ms_decimals((double)comparison->base_ns);
+	if (comparison->delta_ns == 0)
+		return true;
+	if (answer->recipe[ROLE_SPENT].given || answer->recipe[ROLE_BASE].step_time_given ||
+		answer->recipe[ROLE_CHECKPOINTED].step_time_given)
+		text_add(text, "; %s, as traced, checkpointing makes %s a step",
+			comparison->normalised_to_tokens ? "for the same tokens"
+							 : "at the same tokens",
+			units_ms((double)comparison->delta_ns, decimals, UNITS_SIGNED).text);
+	add_recomputation(text, comparison, decimals);
+	if (!add_repeats(text, answer, comparison, decimals, err))
+		return false;
+	add_other_causes(text, comparison, decimals);
+	return true;
+}
+
+static void add_memory(struct text *text, const struct answer *answer)
+{
+	const int64_t base = answer->recipe[ROLE_BASE].peak_reserved_bytes;
+	const int64_t other = answer->recipe[ROLE_CHECKPOINTED].peak_reserved_bytes;
+	const bool is_unspent = answer->judgement.verdict == VERDICT_UNSPENT;
+	if (base == NULL_I64 || other == NULL_I64 || answer->recipe[ROLE_SPENT].given)
+		return;
+	if (is_unspent)
+		text_add(text,
+			"; %s less are reserved and nobody uses them: spend them or take "
+			"checkpointing off",
+			units_bytes(base - other, UNITS_PLAIN).text);
+	else if (base > other && answer->objective != OBJECTIVE_MEMORY)
+		text_add(text, "; %s less are reserved",
+			units_bytes(base - other, UNITS_PLAIN).text);
+	else if (other > base && answer->objective != OBJECTIVE_MEMORY)
+		text_add(text, "; %s more are reserved",
+			units_bytes(other - base, UNITS_PLAIN).text);
+}
+
+/* Where the step says it all, the judge's reason would repeat it. */
+static bool step_says_it(const struct answer *answer)
+{
+	const struct recipe *recipe = answer->recipe;
+	const enum verdict_word verdict = answer->judgement.verdict;
+	return answer->objective == OBJECTIVE_THROUGHPUT && !recipe[ROLE_SPENT].given &&
+	       recipe[ROLE_BASE].tokens_per_step == recipe[ROLE_CHECKPOINTED].tokens_per_step &&
+	       (verdict == VERDICT_UNSPENT || verdict == VERDICT_FAILED ||
+		       verdict == VERDICT_WORKED);
+}
+
+static void add_differences(struct text *text, const struct comparison *comparison)
+{
+	for (uint32_t i = 0; comparison && i < comparison->difference_count; i++)
+		text_add(text, "%s %s", i ? ";" : ":", comparison->differences[i]);
+}
+
+bool sentence_make(struct answer *answer, struct err *err)
+{
+	const enum verdict_word verdict = answer->judgement.verdict;
+	const struct recipe *recipe = answer->recipe;
+	struct text body = {0};
+	bool ok = true;
+	if (!step_says_it(answer))
+		text_add(&body, "; %s", answer->judgement.reason);
+	if (verdict == VERDICT_NOT_COMPARABLE) {
+		const bool is_spent = answer->comparison && answer->comparison->comparable;
+		add_differences(&body, is_spent ? answer->spent : answer->comparison);
+	} else if (recipe[ROLE_BASE].given) {
+		if (!recipe[ROLE_SPENT].given)
+			add_pace(&body, &recipe[ROLE_BASE], &recipe[ROLE_CHECKPOINTED]);
+		ok = add_causes(&body, answer, err);
+		add_memory(&body, answer);
+	}
+	struct text whole = {0};
+	text_add(&whole, "%s: %s.", verdict_text(verdict), body.bytes ? body.bytes + 2 : "");
+	ok = ok && text_ok(&body, err);
+	text_done(&body);
+	if (!ok) {
+		text_done(&whole);
+		return false;
+	}
+	answer->sentence = text_take(&whole, &answer->arena, err);
+	return answer->sentence != NULL;
+}
