@@ -21,13 +21,15 @@ struct interval {
 	uint32_t gpu_op_id; /* the op that is busy, or carries the collective or copy that holds the
 			       link; NULL_U32 if none */
 	uint32_t unit;	    /* index into units, NULL_U32 if none */
-	uint8_t state;	    /* enum state */
-	uint8_t phase;	    /* enum phase: of busy, and of starved dispatch */
-	uint8_t on;	    /* enum holder: of blocked */
-	uint8_t wait_for;   /* enum holder: what the op waits for, where edges tell */
-	uint8_t reason;	    /* enum gather_reason of blocked on all_gather, enum starve_reason of
-			       starved */
-	uint8_t how;	    /* enum how */
+	uint32_t gather;  /* the all-gather that is billed for it, a row of collectives: blocked on
+			     it, busy with its copies, starved inside its range; NULL_U32 if none */
+	uint8_t state;	  /* enum state */
+	uint8_t phase;	  /* enum phase: of busy, and of starved dispatch */
+	uint8_t on;	  /* enum holder: of blocked */
+	uint8_t wait_for; /* enum holder: what the op waits for, where edges tell */
+	uint8_t reason;	  /* enum gather_reason of blocked on all_gather, enum starve_reason of
+			     starved */
+	uint8_t how;	  /* enum how */
 };
 
 struct rank_intervals {

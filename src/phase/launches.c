@@ -22,14 +22,15 @@ struct walk {
 	int64_t span_end_ns[SPAN_KIND_COUNT]; /* of the thread's last span of each kind */
 };
 
-static bool push_span(struct walk *walk, enum span_kind kind, uint32_t thread_id, int64_t start_ns,
-	int64_t end_ns, struct err *err)
+static bool push_span(struct walk *walk, enum span_kind kind, uint32_t thread_id, uint32_t range,
+	int64_t start_ns, int64_t end_ns, struct err *err)
 {
 	struct phases *phases = walk->phases;
-	/* A range inside another of its kind adds nothing. */
-	if (end_ns <= walk->span_end_ns[kind])
+	/* A range inside another of its kind adds nothing, but for gathers, which are told apart.
+	 */
+	if (kind != SPAN_GATHER && end_ns <= walk->span_end_ns[kind])
 		return true;
-	if (start_ns < walk->span_end_ns[kind])
+	if (kind != SPAN_GATHER && start_ns < walk->span_end_ns[kind])
 		start_ns = walk->span_end_ns[kind];
 	walk->span_end_ns[kind] = end_ns;
 	if (phases->span_count == walk->span_capacity) {
@@ -38,7 +39,11 @@ static bool push_span(struct walk *walk, enum span_kind kind, uint32_t thread_id
 			return false;
 		walk->span_capacity = capacity;
 	}
-	phases->spans[phases->span_count++] = (struct span){start_ns, end_ns, thread_id, kind};
+	phases->spans[phases->span_count++] = (struct span){.start_ns = start_ns,
+		.end_ns = end_ns,
+		.thread_id = thread_id,
+		.range = range,
+		.kind = (uint8_t)kind};
 	return true;
 }
 
@@ -68,6 +73,14 @@ static bool push_fsdp1(struct walk *walk, enum fsdp1_event_kind kind, int64_t at
 	return true;
 }
 
+/* Ranges that may launch a gather or its copies. */
+static bool may_gather(uint8_t role)
+{
+	return role == OP_FSDP2_GATHER || role == OP_FSDP2_COPY_OUT ||
+	       role == OP_FSDP1_PRE_FORWARD || role == OP_FSDP1_PRE_BACKWARD ||
+	       role == OP_FSDP1_PREFETCH;
+}
+
 /* A range has been opened: what it says beyond the context it makes. */
 static bool note_range(struct walk *walk, uint32_t thread_id, struct err *err)
 {
@@ -76,16 +89,20 @@ static bool note_range(struct walk *walk, uint32_t thread_id, struct err *err)
 	const int64_t start_ns = ops->start_ns[top->host_op], end_ns = ops->end_ns[top->host_op];
 	const uint8_t role = walk->roles->op[ops->name_id[top->host_op]];
 	const bool in_backward = top->evaluate != NULL_U32 || walk->passes->is_backward[thread_id];
-	if (role == OP_DATA && !push_span(walk, SPAN_DATA, thread_id, start_ns, end_ns, err))
+	if (role == OP_DATA &&
+		!push_span(walk, SPAN_DATA, thread_id, NULL_U32, start_ns, end_ns, err))
 		return false;
-	if (role == OP_GC && !push_span(walk, SPAN_GC, thread_id, start_ns, end_ns, err))
+	if (role == OP_GC && !push_span(walk, SPAN_GC, thread_id, NULL_U32, start_ns, end_ns, err))
 		return false;
 	if (op_is_fsdp_hook(role)) {
 		walk->phases->is_fsdp1 = walk->phases->is_fsdp1 || role >= OP_FSDP1_FORWARD;
 		walk->phases->is_fsdp2 = walk->phases->is_fsdp2 || role < OP_FSDP1_FORWARD;
-		if (!push_span(walk, SPAN_HOOK, thread_id, start_ns, end_ns, err))
+		if (!push_span(walk, SPAN_HOOK, thread_id, NULL_U32, start_ns, end_ns, err))
 			return false;
 	}
+	if (may_gather(role) &&
+		!push_span(walk, SPAN_GATHER, thread_id, top->host_op, start_ns, end_ns, err))
+		return false;
 	switch (role) {
 	case OP_FSDP1_FORWARD:
 		return push_fsdp1(walk, in_backward ? FSDP1_RECOMPUTE_BEGIN : FSDP1_FORWARD_BEGIN,
@@ -172,6 +189,7 @@ static struct launch describe(const struct walk *walk, const struct context *top
 		.thread_id = calls->thread_id[call],
 		.step = step,
 		.unit = top->unit,
+		.range = top->range,
 		.micro_batch = passes_micro_batch(walk->passes, steps, step, start_ns),
 		.phase = top->hook ? PHASE_FSDP : base,
 		.base = base,
@@ -196,9 +214,9 @@ static bool note_call(struct walk *walk, uint32_t call, struct err *err)
 	else if (role != CALL_SYNC)
 		walk->alloc_is_open = false;
 	if (role == CALL_PINNED)
-		ok = push_span(walk, SPAN_ALLOCATOR, thread_id, start_ns, end_ns, err);
+		ok = push_span(walk, SPAN_ALLOCATOR, thread_id, NULL_U32, start_ns, end_ns, err);
 	if (role == CALL_SYNC)
-		ok = push_span(walk, SPAN_SYNC, thread_id, start_ns, end_ns, err);
+		ok = push_span(walk, SPAN_SYNC, thread_id, NULL_U32, start_ns, end_ns, err);
 
 	struct launch launch;
 	bool described = false;
@@ -284,7 +302,7 @@ static bool finish(struct walk *walk, struct err *err)
 		const struct alloc_group *group = &phases->allocs[i];
 		if (!i || group->thread_id != group[-1].thread_id)
 			begin_spans(walk);
-		if (!push_span(walk, SPAN_ALLOCATOR, group->thread_id, group->start_ns,
+		if (!push_span(walk, SPAN_ALLOCATOR, group->thread_id, NULL_U32, group->start_ns,
 			    group->end_ns, err))
 			return false;
 	}
@@ -322,6 +340,7 @@ static bool walk_all(struct walk *walk, struct err *err)
 			.thread_id = NULL_U32,
 			.step = NULL_U32,
 			.unit = NULL_U32,
+			.range = NULL_U32,
 			.phase = PHASE_UNKNOWN,
 			.base = PHASE_UNKNOWN,
 			.how = HOW_UNKNOWN};

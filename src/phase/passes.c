@@ -71,6 +71,7 @@ struct context passes_bottom(const struct passes *passes, uint32_t thread_id)
 		.host_op = NULL_U32,
 		.evaluate = NULL_U32,
 		.unit = NULL_U32,
+		.range = NULL_U32,
 		.base = base};
 }
 

@@ -24,7 +24,8 @@ enum span_kind {
 struct span {
 	int64_t start_ns, end_ns;
 	uint32_t thread_id;
-	uint8_t kind; /* enum span_kind */
+	uint32_t range; /* the host op it is, for SPAN_GATHER */
+	uint8_t kind;	/* enum span_kind */
 };
 
 /* The host's situation at one launch. */
@@ -83,6 +84,12 @@ struct gather {
 	uint8_t how;	/* enum how */
 };
 
+/* A host range whose time is part of one gather's bill. */
+struct billed_range {
+	uint32_t range; /* host op */
+	uint32_t gather;
+};
+
 struct phases {
 	struct arena arena;
 	struct host_steps steps;
@@ -118,6 +125,9 @@ bool phases_match_compiled(const struct trace *trace, const struct roles *roles,
 /* Tells units and reasons of gathers: fills gathers and units. */
 bool phases_count_gathers(const struct trace *trace, const struct roles *roles,
 	struct phases *phases, struct err *err);
+
+/* The gather that host range `range` works for, or NULL_U32. */
+uint32_t phases_billed_range(const struct phases *phases, uint32_t range);
 
 /* All of it. */
 bool phases_make(

@@ -28,6 +28,7 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 		c.evaluate = (*evaluate_count)++;
 		c.base = PHASE_BACKWARD;
 		c.hook = 0;
+		c.range = NULL_U32;
 		c.compiled = 0;
 		c.is_forward_op = c.under_forward_op = c.prefetched = c.in_gather = false;
 		c.is_copy_out = c.reentrant = false;
@@ -55,6 +56,7 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 	}
 	if (op_is_fsdp_hook(role)) {
 		c.hook = role;
+		c.range = role == OP_FSDP_OP ? c.range : host_op;
 		c.prefetched = c.prefetched || is_prefetch(role);
 		c.in_gather = c.in_gather || role == OP_FSDP2_GATHER;
 		c.is_copy_out = c.is_copy_out || role == OP_FSDP2_COPY_OUT;
