@@ -39,8 +39,7 @@ enum severity {
 	X(NO_LAUNCH, "no_launch", INFO, "GPU ops without a record of the call that launched them") \
 	X(LAUNCH_AFTER_START, "launch_after_start", ERROR,                                         \
 		"GPU ops that start before their launch call does: the clocks disagree")           \
-	X(STREAM_OVERLAP, "stream_overlap", INFO,                                                  \
-		"GPU ops of one stream overlap; the later start was moved up to the earlier end")  \
+	X(STREAM_OVERLAP, "stream_overlap", INFO, "GPU ops of one stream overlap")                 \
 	X(CROSSING_RANGES, "crossing_ranges", INFO,                                                \
 		"host ranges of one thread cross instead of nesting")                              \
 	X(BAD_WAIT, "bad_wait", INFO, "a stream wait names an event record that is not there")     \

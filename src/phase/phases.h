@@ -17,6 +17,7 @@ enum span_kind {
 	SPAN_DATA,
 	SPAN_GC,
 	SPAN_HOOK,
+	SPAN_GATHER, /* a range that may launch a gather or its copies */
 	SPAN_KIND_COUNT
 };
 
@@ -32,8 +33,10 @@ struct span {
 struct launch {
 	int64_t start_ns, end_ns; /* of the launch call; NULL_I64 without a record of it */
 	uint32_t thread_id;
-	uint32_t step; /* in host_steps, NULL_U32 if none */
-	uint32_t unit; /* id in units of the innermost range that names one, NULL_U32 if none */
+	uint32_t step;	/* in host_steps, NULL_U32 if none */
+	uint32_t unit;	/* id in roles.units of the innermost range that names one, NULL_U32 if none
+			 */
+	uint32_t range; /* host op of the innermost hook range, NULL_U32 if none */
 	uint16_t micro_batch; /* within its step, from 0 */
 	uint8_t phase;	      /* enum phase; of a collective or a copy: that of its launch */
 	uint8_t base; /* the phase around the hook when phase is fsdp: forward, recompute, backward
@@ -90,6 +93,12 @@ struct billed_range {
 	uint32_t gather;
 };
 
+/* A host range whose time is part of one gather's bill. */
+struct billed_range {
+	uint32_t range; /* host op */
+	uint32_t gather;
+};
+
 struct phases {
 	struct arena arena;
 	struct host_steps steps;
@@ -102,7 +111,11 @@ struct phases {
 	uint32_t alloc_count;
 	struct fsdp1_event *fsdp1; /* by time */
 	uint32_t fsdp1_count;
-	struct gather *gathers;	    /* by collective */
+	struct gather *gathers; /* by collective */
+	uint32_t *billed;	/* by gpu_op: the gather whose copy-in, copy-out or self it is, or
+				   NULL_U32 */
+	struct billed_range *billed_ranges; /* by range */
+	uint32_t billed_range_count;
 	struct intern units;	    /* unit names for people: "(root)", "layers.3", "unit 2" */
 	uint32_t compute_stream;    /* NULL_U32 if no compute op is there */
 	uint32_t compiled_ops;	    /* GPU ops of compiled regions in backward */
@@ -125,6 +138,9 @@ bool phases_match_compiled(const struct trace *trace, const struct roles *roles,
 /* Tells units and reasons of gathers: fills gathers and units. */
 bool phases_count_gathers(const struct trace *trace, const struct roles *roles,
 	struct phases *phases, struct err *err);
+
+/* The gather that host range `range` works for, or NULL_U32. */
+uint32_t phases_billed_range(const struct phases *phases, uint32_t range);
 
 /* The gather that host range `range` works for, or NULL_U32. */
 uint32_t phases_billed_range(const struct phases *phases, uint32_t range);

@@ -16,6 +16,7 @@ struct context {
 	uint32_t host_op;    /* the innermost open range, NULL_U32 at the bottom */
 	uint32_t evaluate;   /* number of the innermost autograd node, in order; NULL_U32 if none */
 	uint32_t unit;	     /* id in roles.units, NULL_U32 if none */
+	uint32_t range;	     /* host op of the innermost hook range, NULL_U32 if none */
 	uint8_t base;	     /* enum phase: forward, recompute, backward, optimizer or unknown */
 	uint8_t hook;	     /* enum op_role of the innermost FSDP hook, 0 if none */
 	uint8_t compiled;    /* 1: compiled forward graph, 2: compiled backward graph */
