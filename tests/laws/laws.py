@@ -14,6 +14,7 @@ import tempfile
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import of_files  # noqa: E402
 import of_pairs  # noqa: E402
+import of_public  # noqa: E402
 import of_runs  # noqa: E402
 from bench import ROOT, Bench  # noqa: E402
 from tool import Tool  # noqa: E402
@@ -33,6 +34,7 @@ def main():
                   arguments.only)
     of_runs.prove(bench)
     of_pairs.prove(bench)
+    of_public.prove(bench)
     with tempfile.TemporaryDirectory() as folder:
         of_files.prove(bench, pathlib.Path(folder))
     return bench.tap.end()

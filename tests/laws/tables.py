@@ -79,3 +79,22 @@ VERDICTS = [
 
 # Two runs that no split can compare: other models.
 NOT_COMPARABLE = [("big_none", "f2_ac_block"), ("f2_none", "steps8_ac_block")]
+
+# Recordings of others: what `info` answers, and whether a breakdown is to be had of them.
+PUBLIC = {
+    "hta/cuda_event_sync.json.gz": (0, 3),
+    "hta/distributed_info_not_found.json.gz": (0, None),
+    "hta/large_integer_rank70.json.gz": (0, 3),
+    "hta/memory_timeline.raw.gz": (3, 3),
+    "hta/mi250_minitoy_train_ROCm6_2_kineto.json.gz": (0, None),
+    "hta/nccl_data.json.gz": (0, None),
+    "hta/ns_resolution_rank0.json.gz": (0, 0),
+    "hta/rank_not_found.json.gz": (0, None),
+    "hta/trace_diff_control.json.gz": (0, 0),
+    "kineto/tb_resnet50_string_tids.json.gz": (0, 0),
+    "kineto/tb_resnet50_toplevel_array.json.gz": (0, 0),
+    "tracelens/b200_eager_trace.json.gz": (0, 0),
+    "tracelens/resnet_act_checkpoint.json.gz": (0, 0),
+}
+# Another project's own reading of its recording with Python stacks: GPU time of recomputation.
+PUBLIC_RECOMPUTE_MS = {"tracelens/resnet_act_checkpoint.json.gz": (4.08, 4.16)}
