@@ -152,7 +152,8 @@ def header_alone(compiler):
              "-fsyntax-only", f"-I{ROOT / 'src'}", f"-I{ROOT / 'include'}", "-xc", "-"],
             input=text, capture_output=True, text=True, check=False)
         if done.returncode:
-            yield f"{short(path)}: {(done.stderr.splitlines() or ['?'])[0]}"
+            lines = done.stderr.splitlines() or ["?"]
+            yield f"{short(path)}: {next((x for x in lines if 'error' in x), lines[0])}"
 
 
 def words():
@@ -168,6 +169,26 @@ def words():
             for pattern, what in FORBIDDEN:
                 if re.search(pattern, line):
                     yield f"{name}:{number}: {what}"
+
+
+# Lists of words in the code whose meaning a user must find in the README.
+EXPLAINED = {"src/trace/words.h": ["STATES", "STARVE_REASONS"],
+             "src/compare/comparison.h": ["CAUSES", "HEADLINES"],
+             "src/verdict/verdict.h": ["OBJECTIVES", "VERDICTS", "ROLES"]}
+
+
+def explained():
+    readme = (ROOT / "README.md").read_text().lower()
+    for name, lists in EXPLAINED.items():
+        text = (ROOT / name).read_text().replace("\\\n", " ")
+        for which in lists:
+            found = re.search(rf"#define {which}\(X\)(.*)", text)
+            words_of = re.findall(r'"([^"]+)"', found.group(1)) if found else []
+            if not words_of:
+                yield f"{name}: no list of words {which}"
+            for word in words_of:
+                if word != "none" and word.lower() not in readme:
+                    yield f"README.md does not explain '{word}' ({which})"
 
 
 def golden_orphans():
@@ -262,6 +283,7 @@ def main():
     tap.rule("each source includes its own header first", own_header_first())
     tap.rule("files are of readable length", lengths(tap))
     tap.rule("no machine's paths, no notes of work left, clean lines", words())
+    tap.rule("the README explains the words", explained())
     tap.rule("every expected output has its case", golden_orphans())
 
     tap.rule("each header compiles alone", header_alone(arguments.cc))
