@@ -226,7 +226,9 @@ CREATE TABLE part (
 	starve_reason INTEGER,             -- word starve_reason: of starved
 	how INTEGER,                       -- word how
 	gpu_op_id INTEGER,                 -- the busy op, or the one that holds the link
-	unit_id INTEGER                    -- the unit of the gather that holds the link
+	unit_id INTEGER,                   -- the unit of the gather that holds the link
+	collective_id INTEGER              -- the all-gather that is billed for it: blocked on it,
+	                                   -- busy with its copies, starved inside its range
 ) STRICT;
 
 CREATE TABLE gather ( -- the ledger: totals over the used steps

@@ -145,8 +145,8 @@ static bool write_parts(sqlite3 *db, const struct rank_intervals *intervals, str
 	sqlite3_stmt *insert;
 	bool ok = database_prepare(db,
 		"INSERT INTO part (id, step_id, start_ns, end_ns, state, phase, blocked_on,"
-		" waits_for, gather_reason, starve_reason, how, gpu_op_id, unit_id)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		" waits_for, gather_reason, starve_reason, how, gpu_op_id, unit_id, collective_id)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		&insert, err);
 	for (uint32_t i = 0; ok && i < intervals->count; i++) {
 		const struct interval *item = &intervals->items[i];
@@ -157,7 +157,7 @@ static bool write_parts(sqlite3 *db, const struct rank_intervals *intervals, str
 			word_of(item->phase), word_of(item->on), word_of(item->wait_for),
 			word_of(is_starved ? WORD_NONE : item->reason),
 			word_of(is_starved ? item->reason : WORD_NONE), word_of(item->how),
-			id_of(item->gpu_op_id), id_of(item->unit));
+			id_of(item->gpu_op_id), id_of(item->unit), id_of(item->gather));
 	}
 	sqlite3_finalize(insert);
 	return ok;
