@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -15,7 +16,7 @@
 
 #define PIECE_BYTES (1u << 20)
 
-/* The size that SQLite's header states; 0 if it states none.  File format, section 1.3. */
+/* The size that SQLite's header states.  File format, section 1.3. */
 static uint64_t stated_bytes(const uint8_t *head)
 {
 	const uint32_t page_bytes = (uint32_t)head[16] << 8 | head[17];
@@ -115,6 +116,24 @@ static bool open_unpacked(const char *path, sqlite3 **ret, struct err *err)
 	return ok;
 }
 
+/* SQLite itself notices a missing tail only where a row of it is asked for. */
+static bool open_plain(const char *path, sqlite3 **ret, struct err *err)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set_errno(err, errno, "can't open");
+	uint8_t head[SCHEMA_MAGIC_BYTES];
+	struct stat status;
+	const bool is_whole = fstat(fd, &status) != 0 ||
+			      pread(fd, head, sizeof head, 0) != sizeof head ||
+			      !schema_is_ours(head, sizeof head) ||
+			      (uint64_t)status.st_size >= stated_bytes(head);
+	close(fd);
+	if (!is_whole)
+		return err_set(err, ERR_INPUT, "is cut short");
+	return database_open(path, ret, err);
+}
+
 static bool read_trace(const char *path, sqlite3 *db, struct trace *trace, struct err *err)
 {
 	bool is_sealed;
@@ -137,7 +156,7 @@ bool inq_read(const char *path, bool is_zst, struct trace *ret, struct err *err)
 {
 	sqlite3 *db = NULL;
 	struct trace trace = {0};
-	bool ok = is_zst ? open_unpacked(path, &db, err) : database_open(path, &db, err);
+	bool ok = is_zst ? open_unpacked(path, &db, err) : open_plain(path, &db, err);
 	ok = ok && read_trace(path, db, &trace, err);
 	database_close(db);
 	if (!ok) {
