@@ -23,6 +23,9 @@ enum severity {
 	X(BAD_TEXT, "bad_text", INFO,                                                              \
 		"a text held bytes that are not UTF-8, or unescaped control bytes")                \
 	X(BAD_QUOTE, "bad_quote", INFO, "an unescaped quote inside a text was repaired")           \
+	X(STRAY_COMMA, "stray_comma", INFO, "a comma with nothing after it was ignored")           \
+	X(BAD_METADATA, "bad_metadata", INFO,                                                      \
+		"a part of the file outside its events is no well-formed JSON and was skipped")    \
 	X(BIG_NUMBER, "big_number", INFO, "an integer does not fit 64 bits and was left out")      \
 	X(NOT_FINITE, "not_finite", INFO, "a bare nan or inf stands where a number belongs")       \
 	X(NEGATIVE_DURATION, "negative_duration", DATA_LOSS,                                       \

@@ -1,0 +1,100 @@
+/*
+ * The loops over bytes that the scanner spends its time in, sixteen at a time where SSE2 is there,
+ * and what texts are made of.  Every search stops at a NUL, of which enough follow the window.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* Whether a text's escapes are JSON's and its bytes are UTF-8 without control bytes. */
+bool json_text_is_clean(const char *text, size_t length);
+
+/*
+ * The text itself: escapes resolved; what is not UTF-8, NUL or half a surrogate pair becomes
+ * U+FFFD; unknown escapes stay as they are.  Never longer than three times `length`; returns the
+ * length.
+ */
+size_t json_text_decode(const char *text, size_t length, char *to);
+
+#ifdef __SSE2__
+
+/* The first quote, backslash, control byte or byte above 0x7f. */
+static inline const char *json_find_special(const char *at)
+{
+	const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
+	const __m128i space = _mm_set1_epi8(' ');
+	for (;; at += 16) {
+		const __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+		/* Signed, so that bytes above 0x7f are below a space too. */
+		const __m128i found = _mm_or_si128(_mm_cmplt_epi8(bytes, space),
+			_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape)));
+		const int mask = _mm_movemask_epi8(found);
+		if (mask)
+			return at + __builtin_ctz((unsigned)mask);
+	}
+}
+
+/* The first quote, backslash or NUL. */
+static inline const char *json_find_quote(const char *at)
+{
+	const __m128i quote = _mm_set1_epi8('"'), escape = _mm_set1_epi8('\\');
+	for (;; at += 16) {
+		const __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+		const __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()),
+			_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape)));
+		const int mask = _mm_movemask_epi8(found);
+		if (mask)
+			return at + __builtin_ctz((unsigned)mask);
+	}
+}
+
+/* The first quote, bracket, brace or NUL. */
+static inline const char *json_find_bracket(const char *at)
+{
+	const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20);
+	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+	for (;; at += 16) {
+		const __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+		const __m128i folded =
+			_mm_or_si128(bytes, bit); /* [ is { and ] is } less the bit */
+		const __m128i brackets =
+			_mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close));
+		const __m128i found =
+			_mm_or_si128(brackets, _mm_or_si128(_mm_cmpeq_epi8(bytes, quote),
+						       _mm_cmpeq_epi8(bytes, _mm_setzero_si128())));
+		const int mask = _mm_movemask_epi8(found);
+		if (mask)
+			return at + __builtin_ctz((unsigned)mask);
+	}
+}
+
+#else
+
+static inline const char *json_find_special(const char *at)
+{
+	while ((unsigned char)(*at - 0x20) < 0x60 && *at != '"' && *at != '\\')
+		at++;
+	return at;
+}
+
+static inline const char *json_find_quote(const char *at)
+{
+	while (*at && *at != '"' && *at != '\\')
+		at++;
+	return at;
+}
+
+static inline const char *json_find_bracket(const char *at)
+{
+	while (*at && *at != '"' && (*at | 0x20) != '{' && (*at | 0x20) != '}')
+		at++;
+	return at;
+}
+
+#endif

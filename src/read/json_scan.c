@@ -1,0 +1,463 @@
+#include "read/json_scan.h"
+
+#include <string.h>
+
+#include "read/json_bytes.h"
+
+#define MAX_REPAIRED_BYTES 65536u /* a repair that needs more has missed the closing quote */
+
+static bool fail(struct json_scan *scan, const char *problem)
+{
+	if (scan->problem)
+		return false;
+	scan->problem = problem;
+	scan->problem_offset = byte_window_offset(scan->window);
+	scan->is_cut = scan->window->at == scan->window->end;
+	return false;
+}
+
+static bool fail_cut(struct json_scan *scan)
+{
+	fail(scan, scan->window->is_overfull ? "a value is too long" : "the data ends here");
+	scan->is_cut = !scan->window->is_overfull;
+	return false;
+}
+
+static void note(struct json_scan *scan, enum json_note kind)
+{
+	scan->notes[kind]++;
+	scan->has_notes = true;
+}
+
+void json_scan_start(struct json_scan *scan, struct byte_window *window)
+{
+	*scan = (struct json_scan){.window = window, .is_first = true};
+}
+
+void json_scan_resume(struct json_scan *scan, uint64_t offset, uint32_t depth)
+{
+	scan->window->at = byte_window_at(scan->window, offset);
+	scan->window->is_overfull = false;
+	scan->depth = depth;
+	scan->is_first = false;
+	scan->problem = NULL;
+	scan->is_cut = false;
+}
+
+/* The next byte that is not white space, left unread; NUL at the end of the bytes. */
+static char next_byte(struct json_scan *scan)
+{
+	struct byte_window *window = scan->window;
+	for (;;) {
+		const char *at = window->at;
+		while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
+			at++;
+		window->at = at;
+		if (at != window->end)
+			return *at ? *at : '\1'; /* a NUL in the data fits nowhere, as \1 does */
+		if (!byte_window_more(window))
+			return '\0';
+	}
+}
+
+bool json_is_over(struct json_scan *scan)
+{
+	return next_byte(scan) == '\0';
+}
+
+enum json_kind json_peek(struct json_scan *scan)
+{
+	switch (next_byte(scan)) {
+	case '{':
+		return JSON_OBJECT;
+	case '[':
+		return JSON_ARRAY;
+	case '"':
+		return JSON_TEXT;
+	case 't':
+		return JSON_TRUE;
+	case 'f':
+		return JSON_FALSE;
+	case 'n': {
+		/* null or nan */
+		const size_t left = (size_t)(scan->window->end - scan->window->at);
+		if (left < 2)
+			byte_window_more(scan->window);
+		return scan->window->at[1] == 'a' ? JSON_NUMBER : JSON_NULL;
+	}
+	case '-':
+	case '+':
+	case '.':
+	case 'i':
+	case 'I':
+	case 'N':
+	case '0':
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+	case '7':
+	case '8':
+	case '9':
+		return JSON_NUMBER;
+	default:
+		return JSON_NOTHING;
+	}
+}
+
+static bool enter(struct json_scan *scan, char bracket, const char *problem)
+{
+	if (scan->problem)
+		return false;
+	const char c = next_byte(scan);
+	if (c == '\0')
+		return fail_cut(scan);
+	if (c != bracket)
+		return fail(scan, problem);
+	if (scan->depth == JSON_MAX_DEPTH)
+		return fail(scan, "nested too deeply");
+	scan->window->at++;
+	scan->depth++;
+	scan->is_first = true;
+	return true;
+}
+
+bool json_enter_object(struct json_scan *scan)
+{
+	return enter(scan, '{', "an object is expected here");
+}
+
+bool json_enter_array(struct json_scan *scan)
+{
+	return enter(scan, '[', "an array is expected here");
+}
+
+/* Goes past a comma or the closing bracket; false at the latter, and on a problem. */
+static bool next_member(struct json_scan *scan, char closing)
+{
+	if (scan->problem)
+		return false;
+	char c = next_byte(scan);
+	if (c == ',' && !scan->is_first) {
+		scan->window->at++;
+		c = next_byte(scan);
+		if (c == closing)
+			note(scan, NOTE_COMMA);
+	} else if (c != closing && c != '\0' && !scan->is_first) {
+		return fail(scan, "a comma or a closing bracket is expected here");
+	}
+	if (c == '\0')
+		return fail_cut(scan);
+	scan->is_first = false;
+	if (c != closing)
+		return true;
+	scan->window->at++;
+	scan->depth--;
+	return false;
+}
+
+/* The byte `ahead` of the window's `at`, fetched if need be; NUL at the end. */
+static char byte_ahead(struct json_scan *scan, size_t ahead)
+{
+	struct byte_window *window = scan->window;
+	while ((size_t)(window->end - window->at) <= ahead)
+		if (!byte_window_more(window))
+			return '\0';
+	return window->at[ahead];
+}
+
+static size_t skip_space_ahead(struct json_scan *scan, size_t ahead)
+{
+	for (;;) {
+		const char c = byte_ahead(scan, ahead);
+		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
+			return ahead;
+		ahead++;
+	}
+}
+
+/* Whether a quote ending at `ahead` (the byte after it) closes an object's value. */
+static bool fits_after_value(struct json_scan *scan, size_t ahead)
+{
+	ahead = skip_space_ahead(scan, ahead);
+	const char c = byte_ahead(scan, ahead);
+	if (c == '}')
+		return true;
+	if (c != ',')
+		return false;
+	ahead = skip_space_ahead(scan, ahead + 1);
+	if (byte_ahead(scan, ahead) != '"')
+		return false;
+	for (ahead++;; ahead++) {
+		const char key = byte_ahead(scan, ahead);
+		if (key == '"')
+			break;
+		if ((unsigned char)key < 0x20)
+			return false;
+	}
+	return byte_ahead(scan, skip_space_ahead(scan, ahead + 1)) == ':';
+}
+
+static bool fits_after_text(struct json_scan *scan, size_t ahead)
+{
+	const char c = byte_ahead(scan, skip_space_ahead(scan, ahead));
+	return c == ',' || c == ':' || c == '}' || c == ']';
+}
+
+/*
+ * The length of the text that begins at `at` + 1, by the rules for repairs; `is_value` for values
+ * that stand right in an object.
+ */
+static bool measure_repaired(struct json_scan *scan, bool is_value, size_t *ret_length)
+{
+	bool has_raw_quote = false;
+	for (size_t ahead = 1; ahead < MAX_REPAIRED_BYTES; ahead++) {
+		const char c = byte_ahead(scan, ahead);
+		if (c == '\0' && scan->window->at + ahead == scan->window->end)
+			return fail_cut(scan);
+		if (c == '\\') {
+			ahead++;
+			continue;
+		}
+		if (c != '"')
+			continue;
+		if (is_value ? fits_after_value(scan, ahead + 1)
+			     : fits_after_text(scan, ahead + 1)) {
+			if (has_raw_quote &&
+				memmem(scan->window->at, ahead, "\"ph\"", strlen("\"ph\"")))
+				return fail(scan, "a text has no closing quote");
+			if (has_raw_quote)
+				note(scan, NOTE_QUOTE);
+			*ret_length = ahead - 1;
+			return true;
+		}
+		has_raw_quote = true;
+	}
+	return fail(scan, "a text has no closing quote");
+}
+
+/* The length of the text that begins at `at` + 1: up to the first quote without a backslash. */
+static bool measure_text(struct json_scan *scan, size_t *ret_length, bool *ret_plain)
+{
+	struct byte_window *window = scan->window;
+	const char *at = window->at + 1;
+	*ret_plain = true;
+	for (;;) {
+		at = json_find_special(at);
+		if (*at == '"') {
+			*ret_length = (size_t)(at - window->at) - 1;
+			return true;
+		}
+		if (at >= window->end || (*at == '\\' && at + 1 >= window->end)) {
+			const size_t ahead =
+				(size_t)((at < window->end ? at : window->end) - window->at);
+			if (!byte_window_more(window))
+				return fail_cut(scan);
+			at = window->at + ahead;
+			continue;
+		}
+		*ret_plain = false;
+		at += *at == '\\' ? 2 : 1;
+	}
+}
+
+static bool read_text(struct json_scan *scan, bool is_value, struct json_text *ret)
+{
+	size_t length;
+	bool is_plain = false;
+	if (scan->repairs_quotes ? !measure_repaired(scan, is_value, &length)
+				 : !measure_text(scan, &length, &is_plain))
+		return false;
+	if (length > UINT32_MAX)
+		return fail(scan, "a text is too long");
+	if (!is_plain && !json_text_is_clean(scan->window->at + 1, length))
+		note(scan, NOTE_TEXT);
+	*ret = (struct json_text){byte_window_offset(scan->window) + 1, (uint32_t)length, is_plain};
+	scan->window->at += length + 2;
+	return true;
+}
+
+bool json_next_key(struct json_scan *scan, struct json_text *ret)
+{
+	if (!next_member(scan, '}'))
+		return false;
+	if (*scan->window->at != '"')
+		return fail(scan, "a key in quotes is expected here");
+	struct byte_window *window = scan->window;
+	const uint64_t held = window->hold;
+	const uint64_t key_offset = byte_window_offset(window);
+	/* The key's bytes stay while the colon after it is looked for. */
+	if (held > key_offset)
+		window->hold = key_offset;
+	bool is_read = read_text(scan, false, ret);
+	if (is_read) {
+		const char c = next_byte(scan);
+		if (c == ':')
+			window->at++;
+		else
+			is_read = c ? fail(scan, "a colon is expected here") : fail_cut(scan);
+	}
+	window->hold = held;
+	return is_read;
+}
+
+bool json_next_item(struct json_scan *scan)
+{
+	return next_member(scan, ']');
+}
+
+bool json_read_text(struct json_scan *scan, struct json_text *ret)
+{
+	if (scan->problem)
+		return false;
+	const char c = next_byte(scan);
+	if (c == '\0')
+		return fail_cut(scan);
+	if (c != '"')
+		return fail(scan, "a text in quotes is expected here");
+	return read_text(scan, true, ret);
+}
+
+bool json_read_number(struct json_scan *scan, struct decimal *ret)
+{
+	if (scan->problem)
+		return false;
+	struct byte_window *window = scan->window;
+	if (next_byte(scan) == '\0')
+		return fail_cut(scan);
+	for (;;) {
+		const char *after = decimal_parse(window->at, ret);
+		/* What stops at the window's end may go on behind it. */
+		const bool may_go_on = after ? after >= window->end : window->end - window->at < 64;
+		if (may_go_on && byte_window_more(window))
+			continue;
+		if (!after)
+			return may_go_on && window->is_at_end ? fail_cut(scan)
+							      : fail(scan, "no number");
+		if (!ret->is_strict)
+			note(scan, NOTE_NOT_FINITE);
+		window->at = after;
+		return true;
+	}
+}
+
+bool json_read_word(struct json_scan *scan, enum json_kind *ret)
+{
+	static const struct {
+		const char *text;
+		enum json_kind kind;
+	} words[] = {{"true", JSON_TRUE}, {"false", JSON_FALSE}, {"null", JSON_NULL}};
+	if (scan->problem)
+		return false;
+	if (next_byte(scan) == '\0')
+		return fail_cut(scan);
+	for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+		const size_t length = strlen(words[w].text);
+		size_t same = 0;
+		while (same < length && byte_ahead(scan, same) == words[w].text[same])
+			same++;
+		if (same == length) {
+			scan->window->at += length;
+			*ret = words[w].kind;
+			return true;
+		}
+		if (same > 0 && scan->window->at + same == scan->window->end)
+			return fail_cut(scan);
+	}
+	return fail(scan, "a value is expected here");
+}
+
+/* Skips to the end of the text that begins at `at`, letting its bytes go. */
+static bool skip_text(struct json_scan *scan, bool is_value)
+{
+	struct byte_window *window = scan->window;
+	if (scan->repairs_quotes) {
+		struct json_text text;
+		return read_text(scan, is_value, &text);
+	}
+	window->at++;
+	for (;;) {
+		const char *at = json_find_quote(window->at);
+		if (at < window->end && *at == '"') {
+			window->at = at + 1;
+			return true;
+		}
+		const bool is_escape = at < window->end && *at == '\\';
+		if (is_escape && at + 1 < window->end) {
+			window->at = at + 2;
+			continue;
+		}
+		if (at < window->end && !is_escape) { /* a NUL in the data */
+			window->at = at + 1;
+			continue;
+		}
+		window->at = is_escape ? at : window->end;
+		if (!byte_window_more(window))
+			return fail_cut(scan);
+	}
+}
+
+/* Skips until `depth` containers more have been closed than opened. */
+static bool skip_brackets(struct json_scan *scan, uint32_t depth)
+{
+	struct byte_window *window = scan->window;
+	for (;;) {
+		const char *at = json_find_bracket(window->at);
+		if (at >= window->end) {
+			window->at = window->end;
+			if (!byte_window_more(window))
+				return fail_cut(scan);
+			continue;
+		}
+		window->at = at;
+		if (*at == '"') {
+			if (!skip_text(scan, false))
+				return false;
+			continue;
+		}
+		window->at++;
+		if (*at == '\0')
+			continue;
+		/* In ASCII the second bit tells [ and { from ] and }. */
+		if (*at & 2) {
+			if (++depth + scan->depth > JSON_MAX_DEPTH)
+				return fail(scan, "nested too deeply");
+		} else if (--depth == 0) {
+			return true;
+		}
+	}
+}
+
+bool json_leave(struct json_scan *scan)
+{
+	if (scan->problem || !skip_brackets(scan, 1))
+		return false;
+	scan->depth--;
+	scan->is_first = false;
+	return true;
+}
+
+bool json_skip(struct json_scan *scan)
+{
+	if (scan->problem)
+		return false;
+	const enum json_kind kind = json_peek(scan);
+	switch (kind) {
+	case JSON_OBJECT:
+	case JSON_ARRAY:
+		scan->window->at++;
+		return skip_brackets(scan, 1);
+	case JSON_TEXT:
+		return skip_text(scan, true);
+	case JSON_NUMBER: {
+		struct decimal number;
+		return json_read_number(scan, &number);
+	}
+	default: {
+		enum json_kind word;
+		return json_read_word(scan, &word);
+	}
+	}
+}

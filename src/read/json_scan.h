@@ -1,0 +1,101 @@
+/*
+ * A pull scanner for JSON of any size: the caller asks for what it expects next, and the bytes pass
+ * through a window.  Strict where it looks; where it skips, only brackets and quotes are followed.
+ *
+ * What real traces do wrong and can be read anyway is noted and accepted: raw control bytes and
+ * bytes that are not UTF-8 in texts, escapes that JSON lacks, commas before a closing bracket, bare
+ * nan and inf.  A document without notes and without a problem is JSON as RFC 8259 has it.
+ *
+ * Unescaped quotes inside texts can't be told from closing ones at first sight, so a caller who
+ * meets a problem may go back to an offset that it holds, set `repairs_quotes`, and read again;
+ * then a quote ends a text only where what follows fits: in an object's value a closing bracket, or
+ * a comma and another key with its colon; elsewhere one of , : } ].  A text so repaired that holds
+ * `"ph"` has run into the next event, and is a problem again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "read/byte_window.h"
+#include "read/decimal.h"
+
+#define JSON_MAX_DEPTH 512 /* deeper nesting is a problem, not a stack overflow */
+
+enum json_kind {
+	JSON_NOTHING, /* the end of the bytes, or no value */
+	JSON_OBJECT,
+	JSON_ARRAY,
+	JSON_TEXT,
+	JSON_NUMBER,
+	JSON_TRUE,
+	JSON_FALSE,
+	JSON_NULL
+};
+
+/* What was wrong and accepted. */
+enum json_note {
+	NOTE_TEXT,	 /* control bytes, bytes that are not UTF-8, unknown escapes */
+	NOTE_QUOTE,	 /* a text with unescaped quotes was repaired */
+	NOTE_COMMA,	 /* a comma with nothing after it */
+	NOTE_NOT_FINITE, /* a bare nan or inf, or another number that JSON can't have */
+	JSON_NOTE_COUNT
+};
+
+/* A text as it stands in the file, between its quotes. */
+struct json_text {
+	uint64_t offset;
+	uint32_t length;
+	bool is_plain; /* printable ASCII without escapes: its bytes are the text */
+};
+
+struct json_scan {
+	struct byte_window *window;
+	uint32_t depth; /* containers entered and not left */
+	bool is_first;	/* nothing of the innermost container was read yet */
+	bool repairs_quotes;
+	bool has_notes;
+	uint32_t notes[JSON_NOTE_COUNT];
+	const char *problem; /* what is wrong, once something is; everything then returns false */
+	uint64_t problem_offset;
+	bool is_cut; /* the problem is that the bytes end */
+};
+
+void json_scan_start(struct json_scan *scan, struct byte_window *window);
+
+/* Forgets a problem and goes on at `offset`, which must be held, at nesting `depth`. */
+void json_scan_resume(struct json_scan *scan, uint64_t offset, uint32_t depth);
+
+/* What value comes next, by its first byte. */
+enum json_kind json_peek(struct json_scan *scan);
+
+bool json_enter_object(struct json_scan *scan);
+bool json_enter_array(struct json_scan *scan);
+
+/* The next key, whose value then must be read or skipped; false at the object's end. */
+bool json_next_key(struct json_scan *scan, struct json_text *ret);
+
+/* Whether another item follows, which then must be read or skipped; false at the array's end. */
+bool json_next_item(struct json_scan *scan);
+
+/* Skips what is left of the innermost container. */
+bool json_leave(struct json_scan *scan);
+
+bool json_read_text(struct json_scan *scan, struct json_text *ret);
+bool json_read_number(struct json_scan *scan, struct decimal *ret);
+bool json_read_word(struct json_scan *scan, enum json_kind *ret); /* true, false or null */
+bool json_skip(struct json_scan *scan);
+
+/* Nothing but white space is left. */
+bool json_is_over(struct json_scan *scan);
+
+/*
+ * The bytes of a text while they are held.  With nothing held, those of the last text read stay
+ * until the scanner is asked for more.
+ */
+static inline const char *json_text_bytes(
+	const struct json_scan *scan, const struct json_text *text)
+{
+	return byte_window_at(scan->window, text->offset);
+}

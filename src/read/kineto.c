@@ -1,0 +1,505 @@
+#include "read/kineto.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "read/byte_window.h"
+#include "read/json_bytes.h"
+#include "read/kineto_rows.h"
+
+struct kineto {
+	struct trace *trace;
+	struct json_scan scan;
+	struct event_names names;
+	struct kineto_rows rows;
+	struct event event;
+	bool has_list;	 /* an event list was found */
+	bool has_events; /* and an event in it */
+	bool is_cut;	 /* the bytes ended too early */
+	bool is_failed;	 /* an error that ends the reading was set */
+};
+
+static void count(struct kineto *k, enum diag_kind kind, int64_t count, uint64_t offset)
+{
+	diag_add(&k->trace->diag, kind, count, (int64_t)offset);
+}
+
+/* The scanner's notes since the last time become the trace's counts. */
+static void flush_notes(struct kineto *k, uint64_t offset)
+{
+	static const enum diag_kind kinds[JSON_NOTE_COUNT] = {
+		[NOTE_TEXT] = DIAG_BAD_TEXT,
+		[NOTE_QUOTE] = DIAG_BAD_QUOTE,
+		[NOTE_COMMA] = DIAG_STRAY_COMMA,
+		[NOTE_NOT_FINITE] = DIAG_NOT_FINITE,
+	};
+	if (!k->scan.has_notes)
+		return;
+	for (int n = 0; n < JSON_NOTE_COUNT; n++)
+		count(k, kinds[n], k->scan.notes[n], offset);
+	memset(k->scan.notes, 0, sizeof k->scan.notes);
+	k->scan.has_notes = false;
+}
+
+static void drop_notes(struct kineto *k)
+{
+	memset(k->scan.notes, 0, sizeof k->scan.notes);
+	k->scan.has_notes = false;
+}
+
+/* Reading failed in the system, or memory ran out: no dirt, but an error. */
+static bool is_broken(const struct kineto *k, struct err *err)
+{
+	const struct err *cause = &k->scan.window->err;
+	if (cause->code == ERR_NONE)
+		return false;
+	err_set(err, cause->code, "%s", cause->msg);
+	return true;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* The byte `ahead`, with more fetched as needed; NUL at the end. */
+static char peek_ahead(struct byte_window *window, size_t ahead)
+{
+	while ((size_t)(window->end - window->at) <= ahead)
+		if (!byte_window_more(window))
+			return '\0';
+	return window->at[ahead];
+}
+
+/* Whether a quoted key and a colon stand at `ahead`, and the key is one of `keys`. */
+static bool is_key_ahead(
+	struct byte_window *window, size_t ahead, const char *const *keys, size_t key_count)
+{
+	while (is_space(peek_ahead(window, ahead)))
+		ahead++;
+	if (peek_ahead(window, ahead) != '"')
+		return false;
+	const size_t from = ++ahead;
+	while (ahead - from < EVENT_KEY_BYTES && peek_ahead(window, ahead) != '"' &&
+		peek_ahead(window, ahead) != '\0')
+		ahead++;
+	const size_t length = ahead - from;
+	if (peek_ahead(window, ahead++) != '"')
+		return false;
+	while (is_space(peek_ahead(window, ahead)))
+		ahead++;
+	if (peek_ahead(window, ahead) != ':')
+		return false;
+	for (size_t k = 0; k < key_count; k++)
+		if (strlen(keys[k]) == length && memcmp(window->at + from, keys[k], length) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Goes on to what looks like the start of another event (its brace is next), or like the end of the
+ * list (its bracket is next).  `last` is the byte before, if it counts.  False at the end.
+ */
+static bool find_event(struct kineto *k, char last)
+{
+	static const char *const first_keys[] = {
+		"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "s", "bp", "args"};
+	struct byte_window *window = k->scan.window;
+	char before = '\0';
+	for (;;) {
+		const char c = peek_ahead(window, 0);
+		if (c == '\0' && window->at == window->end)
+			return false;
+		/* The comma between two events may be what is missing. */
+		if (c == '{' && (last == '}' || (last == ',' && before == '}')) &&
+			is_key_ahead(window, 1, first_keys, sizeof first_keys / sizeof *first_keys))
+			return true;
+		if (c == ']' && last == '}')
+			return true;
+		if (!is_space(c)) {
+			before = last;
+			last = c;
+		}
+		window->at++;
+	}
+}
+
+/* Goes on to a key of the document that we know, after a part of it that is no JSON. */
+static bool find_document_key(struct kineto *k)
+{
+	static const char *const keys[] = {"traceEvents", "baseTimeNanoseconds", "displayTimeUnit",
+		"distributedInfo", "deviceProperties", "traceName", "schemaVersion"};
+	struct byte_window *window = k->scan.window;
+	for (;;) {
+		const char c = peek_ahead(window, 0);
+		if (c == '\0' && window->at == window->end)
+			return false;
+		if (c == '"' && is_key_ahead(window, 0, keys, sizeof keys / sizeof *keys))
+			return true;
+		window->at++;
+	}
+}
+
+static bool add_event(struct kineto *k, const struct event_dirt *dirt, struct err *err)
+{
+	k->trace->event_count++;
+	if (k->scan.has_notes)
+		flush_notes(k, k->event.offset);
+	if (dirt->has_any) {
+		count(k, DIAG_BIG_NUMBER, dirt->big_numbers, k->event.offset);
+		count(k, DIAG_BAD_FIELD, dirt->bad_fields, k->event.offset);
+		count(k, DIAG_DUPLICATE_KEY, dirt->duplicate_keys, k->event.offset);
+	}
+	return rows_add(&k->rows, &k->event, err);
+}
+
+enum event_result {
+	EVENT_TAKEN,
+	EVENT_STRANGE, /* an element of the list that is no object */
+	EVENT_BAD,
+	EVENT_CUT,
+};
+
+/* One element, at first as it stands, then with its quotes repaired. */
+static enum event_result take_event(struct kineto *k, struct event_dirt *dirt)
+{
+	struct json_scan *scan = &k->scan;
+	const uint64_t offset = byte_window_offset(scan->window);
+	const uint32_t depth = scan->depth;
+	scan->window->hold = offset;
+	drop_notes(k);
+	if (json_peek(scan) != JSON_OBJECT) {
+		if (json_skip(scan))
+			return EVENT_STRANGE;
+		return scan->is_cut ? EVENT_CUT : EVENT_BAD;
+	}
+	if (event_read(scan, &k->names, dirt, &k->event))
+		return EVENT_TAKEN;
+	if (scan->is_cut)
+		return EVENT_CUT;
+	if (scan->window->is_overfull)
+		return EVENT_BAD;
+	drop_notes(k);
+	json_scan_resume(scan, offset, depth);
+	scan->repairs_quotes = true;
+	const bool is_repaired = event_read(scan, &k->names, dirt, &k->event);
+	scan->repairs_quotes = false;
+	if (is_repaired)
+		return EVENT_TAKEN;
+	drop_notes(k);
+	/* A cut second reading proves nothing: quotes may have been paired wrongly. */
+	if (!scan->window->is_overfull)
+		json_scan_resume(scan, offset, depth);
+	return EVENT_BAD;
+}
+
+/*
+ * After something that is no event: finds the next one, or the list's end.  `is_between` when the
+ * trouble lies after a whole event.  False at the end of the bytes.
+ */
+static bool recover(struct kineto *k, uint32_t depth, bool is_between, bool *ret_is_over)
+{
+	struct byte_window *window = k->scan.window;
+	count(k, DIAG_BAD_EVENT, 1, byte_window_offset(window));
+	window->hold = NO_HOLD;
+	window->is_overfull = false;
+	k->scan.problem = NULL;
+	if (!is_between && peek_ahead(window, 0))
+		window->at++; /* not the same event again */
+	if (!find_event(k, is_between ? '}' : '\0'))
+		return false;
+	k->scan.depth = depth;
+	k->scan.is_first = false;
+	*ret_is_over = *window->at == ']';
+	if (*ret_is_over) {
+		window->at++;
+		k->scan.depth--;
+	}
+	return true;
+}
+
+/* One element of the list.  False on an error that ends the reading; a cut is none. */
+static bool read_element(struct kineto *k, enum event_result *ret, struct err *err)
+{
+	struct event_dirt dirt;
+	json_peek(&k->scan); /* past the white space, so that the offset is the event's */
+	const uint64_t offset = byte_window_offset(k->scan.window);
+	*ret = take_event(k, &dirt);
+	if (is_broken(k, err) || (*ret == EVENT_TAKEN && !add_event(k, &dirt, err)))
+		return false;
+	k->scan.window->hold = NO_HOLD;
+	k->has_events |= *ret == EVENT_TAKEN;
+	if (*ret == EVENT_STRANGE) {
+		k->trace->event_count++;
+		count(k, DIAG_BAD_FIELD, 1, offset);
+	}
+	return true;
+}
+
+/* The event list.  False only on an error that ends the reading. */
+static bool read_events(struct kineto *k, struct err *err)
+{
+	struct json_scan *scan = &k->scan;
+	if (!json_enter_array(scan))
+		return true;
+	const uint32_t depth = scan->depth;
+	bool is_found = false, is_over = false;
+	k->has_list = true;
+	while (!is_over) {
+		enum event_result result = EVENT_BAD;
+		const bool is_next = is_found || json_next_item(scan);
+		if (!is_next && !scan->problem)
+			return true;
+		if (is_next && !read_element(k, &result, err))
+			return false;
+		is_found = false;
+		if (result == EVENT_CUT || (!is_next && scan->is_cut)) {
+			k->is_cut = true;
+			return true;
+		}
+		if (result == EVENT_BAD) {
+			is_found = recover(k, depth, !is_next, &is_over);
+			k->is_cut = !is_found;
+		}
+		if (k->is_cut)
+			break;
+	}
+	return !is_broken(k, err);
+}
+
+/* Goes through a value strictly; a line break inside a text shows that its quotes are off. */
+static bool check_value(struct json_scan *scan)
+{
+	struct json_text text;
+	switch (json_peek(scan)) {
+	case JSON_OBJECT:
+		for (json_enter_object(scan); json_next_key(scan, &text);)
+			if (!check_value(scan))
+				return false;
+		break;
+	case JSON_ARRAY:
+		for (json_enter_array(scan); json_next_item(scan);)
+			if (!check_value(scan))
+				return false;
+		break;
+	case JSON_TEXT:
+		return json_read_text(scan, &text) && !scan->notes[NOTE_TEXT];
+	default:
+		return json_skip(scan);
+	}
+	return !scan->problem;
+}
+
+static bool is_key(const struct json_scan *scan, const struct json_text *key, const char *word)
+{
+	const size_t length = strlen(word);
+	return key->length == length && memcmp(json_text_bytes(scan, key), word, length) == 0;
+}
+
+static bool read_devices(struct kineto *k, struct err *err)
+{
+	struct json_scan *scan = &k->scan;
+	struct event_dirt dirt = {0};
+	struct json_text key, text;
+	if (json_peek(scan) != JSON_ARRAY)
+		return check_value(scan);
+	for (json_enter_array(scan); json_next_item(scan);) {
+		struct device_properties device = {NULL_I64, 0, NULL_I64};
+		for (json_enter_object(scan); json_next_key(scan, &key);) {
+			if (is_key(scan, &key, "id")) {
+				event_read_integer(scan, &dirt, &device.id);
+			} else if (is_key(scan, &key, "totalGlobalMem")) {
+				event_read_integer(scan, &dirt, &device.memory_bytes);
+			} else if (is_key(scan, &key, "name") && json_peek(scan) == JSON_TEXT) {
+				if (!json_read_text(scan, &text))
+					return false;
+				device.name_id = rows_intern(&k->rows, &text, err);
+				k->is_failed = device.name_id == UINT32_MAX;
+				if (k->is_failed)
+					return false;
+			} else if (!check_value(scan)) {
+				return false;
+			}
+		}
+		if (scan->problem)
+			return false;
+		if (k->rows.device_count < MAX_DEVICES)
+			k->rows.device[k->rows.device_count++] = device;
+	}
+	return !scan->problem;
+}
+
+static bool read_distributed(struct kineto *k)
+{
+	struct json_scan *scan = &k->scan;
+	struct event_dirt dirt = {0};
+	struct json_text key;
+	if (json_peek(scan) != JSON_OBJECT)
+		return check_value(scan);
+	for (json_enter_object(scan); json_next_key(scan, &key);) {
+		const bool is_rank = is_key(scan, &key, "rank");
+		int64_t value = NULL_I64;
+		if (!is_rank && !is_key(scan, &key, "world_size")) {
+			if (!check_value(scan))
+				return false;
+			continue;
+		}
+		if (!event_read_integer(scan, &dirt, &value))
+			return false;
+		if (value < 0 || value > INT32_MAX)
+			continue;
+		if (is_rank)
+			k->trace->rank = (int32_t)value;
+		else if (value > 0)
+			k->trace->world_size = (int32_t)value;
+	}
+	return !scan->problem;
+}
+
+/* A switch of the profiler: 1 when it was on. */
+static bool read_switch(struct kineto *k, bool *on)
+{
+	int64_t value = 0;
+	struct event_dirt dirt = {0};
+	if (!event_read_integer(&k->scan, &dirt, &value))
+		return false;
+	*on |= value == 1;
+	return true;
+}
+
+/* The value of a key of the document other than its events; it is held meanwhile. */
+static bool read_metadata(struct kineto *k, const struct json_text *key, struct err *err)
+{
+	struct json_scan *scan = &k->scan;
+	if (is_key(scan, key, "deviceProperties"))
+		return read_devices(k, err);
+	if (is_key(scan, key, "distributedInfo"))
+		return read_distributed(k);
+	if (is_key(scan, key, "record_shapes"))
+		return read_switch(k, &k->trace->has.shapes);
+	if (is_key(scan, key, "profile_memory"))
+		return read_switch(k, &k->trace->has.memory);
+	if (is_key(scan, key, "with_stack"))
+		return read_switch(k, &k->trace->has.stacks);
+	if (is_key(scan, key, "baseTimeNanoseconds")) {
+		int64_t base;
+		struct event_dirt dirt = {0};
+		if (!event_read_integer(scan, &dirt, &base))
+			return false;
+		if (base != NULL_I64)
+			k->trace->base_unix_ns = base;
+		return true;
+	}
+	return check_value(scan);
+}
+
+/* One key of the document and its value. */
+static bool read_member(struct kineto *k, const struct json_text *key, struct err *err)
+{
+	struct json_scan *scan = &k->scan;
+	if (is_key(scan, key, "traceEvents") && json_peek(scan) == JSON_ARRAY)
+		return read_events(k, err);
+	const uint64_t offset = key->offset - 1;
+	drop_notes(k);
+	const bool is_read = read_metadata(k, key, err);
+	drop_notes(k);
+	if (is_broken(k, err) || k->is_failed)
+		return false;
+	if (is_read)
+		return true;
+	/* Quotes may be paired wrongly from here on: even a cut proves nothing. */
+	count(k, DIAG_BAD_METADATA, 1, offset);
+	if (!scan->window->is_overfull)
+		json_scan_resume(scan, offset, 1);
+	scan->window->hold = NO_HOLD;
+	scan->window->is_overfull = false;
+	scan->problem = NULL;
+	if (peek_ahead(scan->window, 0))
+		scan->window->at++;
+	k->is_cut = !find_document_key(k);
+	scan->depth = 1;
+	scan->is_first = true; /* as no comma is due before this key */
+	return true;
+}
+
+static bool read_document(struct kineto *k, struct err *err)
+{
+	struct json_scan *scan = &k->scan;
+	struct json_text key;
+	if (json_peek(scan) == JSON_ARRAY)
+		return read_events(k, err);
+	json_enter_object(scan);
+	while (!k->is_cut) {
+		/* Held from before the key, so that its bytes stay while the value is read. */
+		json_peek(scan);
+		scan->window->hold = byte_window_offset(scan->window);
+		if (!json_next_key(scan, &key))
+			break;
+		if (is_key(scan, &key, "traceEvents"))
+			scan->window->hold = key.offset - 1;
+		if (!read_member(k, &key, err))
+			return false;
+	}
+	scan->window->hold = NO_HOLD;
+	k->is_cut |= scan->problem && scan->is_cut;
+	if (scan->problem && !scan->is_cut && k->has_list)
+		count(k, DIAG_BAD_METADATA, 1, scan->problem_offset);
+	return !is_broken(k, err);
+}
+
+static bool check_document(const struct kineto *k, struct err *err)
+{
+	if (k->has_events || (k->has_list && k->trace->event_count == 0))
+		return true;
+	if (k->has_list)
+		return err_set(err, ERR_INPUT,
+			"a JSON list that holds no trace events, so no trace of PyTorch's "
+			"profiler");
+	if (k->is_cut)
+		return err_set(
+			err, ERR_INPUT, "a JSON document that ends before its traceEvents begin");
+	if (k->scan.problem)
+		return err_set(err, ERR_INPUT, "byte %llu: %s, so no JSON document",
+			(unsigned long long)k->scan.problem_offset, k->scan.problem);
+	return err_set(err, ERR_INPUT,
+		"a JSON document without traceEvents, so no trace of PyTorch's profiler");
+}
+
+bool kineto_read_window(struct byte_window *window, struct trace *trace, struct err *err)
+{
+	struct kineto *k = mem_new(1, sizeof *k, err);
+	if (!k)
+		return false;
+	k->trace = trace;
+	trace->source = SOURCE_KINETO;
+	event_names_init(&k->names);
+	json_scan_start(&k->scan, window);
+	bool is_read = rows_init(&k->rows, trace, &k->scan, err) && read_document(k, err) &&
+		       check_document(k, err) && rows_finish(&k->rows, err);
+	if (is_read && (k->is_cut || window->is_truncated))
+		count(k, DIAG_TRUNCATED, 1, byte_window_offset(window));
+	rows_done(&k->rows);
+	mem_free(k);
+	return is_read;
+}
+
+bool kineto_read(const char *path, size_t window_bytes, struct trace *ret, struct err *err)
+{
+	struct byte_window window;
+	struct trace trace;
+	if (!trace_init(&trace, err))
+		return err_prefix(err, "%s", path);
+	if (!byte_window_open(&window, path, window_bytes, err)) {
+		trace_done(&trace);
+		return err_prefix(err, "%s", path);
+	}
+	const bool is_read = trace_set_file(&trace, path, err) &&
+			     kineto_read_window(&window, &trace, err) && trace_seal(&trace, err);
+	byte_window_done(&window);
+	if (!is_read) {
+		trace_done(&trace);
+		return err_prefix(err, "%s", path);
+	}
+	*ret = trace;
+	return true;
+}

@@ -1,0 +1,364 @@
+#include "read/kineto_event.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum value_kind {
+	VALUE_TEXT,
+	VALUE_PLACE,   /* pid, tid */
+	VALUE_TIME,    /* decimal microseconds */
+	VALUE_ARGS,    /* the object of arguments */
+	VALUE_INTEGER, /* also in quotes */
+	VALUE_TRIPLE,  /* [x, y, z] */
+	VALUE_RAW,     /* any value, kept as it stands */
+	VALUE_WORD,    /* false, or "false" */
+};
+
+struct known_key {
+	const char *text;
+	uint8_t length;
+	uint8_t kind;
+};
+
+static const struct known_key event_keys[] = {
+#define X(name, key, kind) {key, sizeof key - 1, VALUE_##kind},
+	EVENT_KEYS(X)
+#undef X
+};
+
+static const struct known_key arg_keys[] = {
+#define X(name, key, kind) {key, sizeof key - 1, VALUE_##kind},
+	EVENT_ARGS(X)
+#undef X
+};
+
+_Static_assert(KEY_COUNT <= 64 && ARG_COUNT <= 64, "presence is kept in 64 bits");
+
+void event_names_init(struct event_names *names)
+{
+	*names = (struct event_names){0};
+	for (int k = 0; k < KEY_COUNT; k++)
+		names->keys[event_keys[k].length] |= (uint64_t)1 << k;
+	for (int a = 0; a < ARG_COUNT; a++)
+		names->args[arg_keys[a].length] |= (uint64_t)1 << a;
+}
+
+/* The known key that `text` is, or -1. */
+static int find_key(
+	const uint64_t *of_length, const struct known_key *keys, const char *text, uint32_t length)
+{
+	if (length >= EVENT_KEY_BYTES)
+		return -1;
+	for (uint64_t left = of_length[length]; left; left &= left - 1) {
+		const int k = __builtin_ctzll(left);
+		if (memcmp(keys[k].text, text, length) == 0)
+			return k;
+	}
+	return -1;
+}
+
+static void count(struct event_dirt *dirt, uint8_t *counter)
+{
+	dirt->has_any = true;
+	if (*counter < UINT8_MAX)
+		++*counter;
+}
+
+bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
+{
+	struct decimal number;
+	*ret = NULL_I64;
+	switch (json_peek(scan)) {
+	case JSON_NUMBER:
+		if (!json_read_number(scan, &number))
+			return false;
+		break;
+	case JSON_TEXT: {
+		struct json_text text;
+		if (!json_read_text(scan, &text))
+			return false;
+		/* Texts that are no numbers, as a stream's address, just don't say. */
+		if (decimal_from_text(json_text_bytes(scan, &text), text.length, &number))
+			break;
+		return true;
+	}
+	case JSON_NULL:
+		return json_skip(scan);
+	default:
+		count(dirt, &dirt->bad_fields);
+		return json_skip(scan);
+	}
+	if (number.is_finite && !decimal_i64(&number, ret))
+		count(dirt, &dirt->big_numbers);
+	return true;
+}
+
+static bool read_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
+{
+	struct decimal number;
+	*ret = NULL_I64;
+	const enum json_kind kind = json_peek(scan);
+	if (kind == JSON_NUMBER) {
+		if (!json_read_number(scan, &number))
+			return false;
+	} else if (kind == JSON_TEXT) {
+		struct json_text text;
+		if (!json_read_text(scan, &text))
+			return false;
+		if (!decimal_from_text(json_text_bytes(scan, &text), text.length, &number))
+			return true;
+	} else {
+		return json_skip(scan);
+	}
+	if (number.is_finite && !decimal_us_to_ns(&number, ret))
+		count(dirt, &dirt->big_numbers);
+	return true;
+}
+
+static bool read_place(struct json_scan *scan, struct event_dirt *dirt, struct event_place *ret)
+{
+	ret->number = NULL_I64;
+	ret->text = (struct json_text){0};
+	if (json_peek(scan) != JSON_TEXT)
+		return event_read_integer(scan, dirt, &ret->number);
+	struct decimal number;
+	if (!json_read_text(scan, &ret->text))
+		return false;
+	if (decimal_from_text(json_text_bytes(scan, &ret->text), ret->text.length, &number) &&
+		!decimal_i64(&number, &ret->number))
+		count(dirt, &dirt->big_numbers);
+	return true;
+}
+
+static bool read_triple(struct json_scan *scan, struct event_dirt *dirt, uint32_t *ret)
+{
+	for (int i = 0; i < 3; i++)
+		ret[i] = NULL_U32;
+	if (json_peek(scan) != JSON_ARRAY) {
+		count(dirt, &dirt->bad_fields);
+		return json_skip(scan);
+	}
+	if (!json_enter_array(scan))
+		return false;
+	for (int i = 0; json_next_item(scan); i++) {
+		int64_t value;
+		if (!event_read_integer(scan, dirt, &value))
+			return false;
+		if (i < 3 && value >= 0 && value < NULL_U32)
+			ret[i] = (uint32_t)value;
+	}
+	return !scan->problem;
+}
+
+/* A value as it stands: a text without its quotes, anything else with its brackets. */
+static bool read_raw(struct json_scan *scan, struct json_text *ret)
+{
+	if (json_peek(scan) == JSON_TEXT)
+		return json_read_text(scan, ret);
+	const uint64_t offset = byte_window_offset(scan->window);
+	if (!json_skip(scan))
+		return false;
+	const uint64_t length = byte_window_offset(scan->window) - offset;
+	*ret = (struct json_text){offset, (uint32_t)length, false};
+	return true;
+}
+
+static bool read_arg(
+	struct json_scan *scan, struct event_dirt *dirt, enum event_arg arg, struct event *event)
+{
+	const uint64_t bit = (uint64_t)1 << arg;
+	if (event->args & bit)
+		count(dirt, &dirt->duplicate_keys);
+	event->args |= bit;
+	switch ((enum value_kind)arg_keys[arg].kind) {
+	case VALUE_INTEGER:
+		if (!event_read_integer(scan, dirt, &event->integer[arg]))
+			return false;
+		if (event->integer[arg] == NULL_I64)
+			event->args &= ~bit;
+		return true;
+	case VALUE_TRIPLE:
+		return read_triple(scan, dirt, arg == ARG_GRID ? event->grid : event->block);
+	case VALUE_TEXT:
+		if (json_peek(scan) == JSON_TEXT)
+			return json_read_text(scan, &event->text[arg]);
+		/* Process group names were numbers once; they serve as they stand. */
+		return read_raw(scan, &event->text[arg]);
+	default:
+		return read_raw(scan, &event->text[arg]);
+	}
+}
+
+static bool read_args(struct json_scan *scan, const struct event_names *names,
+	struct event_dirt *dirt, struct event *event)
+{
+	if (json_peek(scan) != JSON_OBJECT)
+		return json_skip(scan);
+	if (!json_enter_object(scan))
+		return false;
+	struct json_text key;
+	while (json_next_key(scan, &key)) {
+		const int arg =
+			find_key(names->args, arg_keys, json_text_bytes(scan, &key), key.length);
+		if (!(arg < 0 ? json_skip(scan) : read_arg(scan, dirt, (enum event_arg)arg, event)))
+			return false;
+	}
+	return !scan->problem;
+}
+
+static bool is_text(const struct json_scan *scan, const struct json_text *text, const char *word)
+{
+	const size_t length = strlen(word);
+	return text->length == length && memcmp(json_text_bytes(scan, text), word, length) == 0;
+}
+
+static enum event_class class_of_category(const struct json_scan *scan, const struct json_text *cat)
+{
+	/* The capitalised ones are those of PyTorch 1.8 to 1.12. */
+	static const struct {
+		const char *text;
+		enum event_class class;
+	} categories[] = {
+		{"cpu_op", EVENT_HOST_OP},
+		{"python_function", EVENT_PYTHON},
+		{"kernel", EVENT_KERNEL},
+		{"cuda_runtime", EVENT_API_CALL},
+		{"cuda_driver", EVENT_API_CALL},
+		{"user_annotation", EVENT_ANNOTATION},
+		{"gpu_memcpy", EVENT_MEMCPY},
+		{"gpu_memset", EVENT_MEMSET},
+		{"gpu_user_annotation", EVENT_IGNORED},
+		{"cuda_sync", EVENT_SYNC},
+		{"overhead", EVENT_IGNORED},
+		{"Trace", EVENT_IGNORED},
+		{"hip_runtime", EVENT_API_CALL},
+		{"hip_driver", EVENT_API_CALL},
+		{"external_correlation", EVENT_IGNORED},
+		{"cuda_event", EVENT_IGNORED},
+		{"cuda_profiler_range", EVENT_IGNORED},
+		{"collective_comm", EVENT_IGNORED},
+		{"hardware_counters", EVENT_IGNORED},
+		{"Operator", EVENT_HOST_OP},
+		{"Kernel", EVENT_KERNEL},
+		{"Runtime", EVENT_API_CALL},
+		{"Memcpy", EVENT_MEMCPY},
+		{"Memset", EVENT_MEMSET},
+		{"gpu_user_annotations", EVENT_IGNORED},
+	};
+	for (size_t c = 0; c < sizeof categories / sizeof *categories; c++)
+		if (is_text(scan, cat, categories[c].text))
+			return categories[c].class;
+	return EVENT_UNKNOWN;
+}
+
+/* What the event is, as soon as `ph` and, where it matters, `cat` are known. */
+static void classify(const struct json_scan *scan, struct event *event)
+{
+	switch (event->ph) {
+	case 'X':
+		if (event_has_key(event, KEY_CAT))
+			event->class = class_of_category(scan, &event->cat);
+		break;
+	case 'i':
+	case 'I':
+		event->class = EVENT_INSTANT;
+		break;
+	case 'M':
+		event->class = EVENT_METADATA;
+		break;
+	case 's':
+	case 't':
+	case 'f':
+	case 'C':
+		event->class = EVENT_IGNORED;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool has_word(const char *text, uint32_t length, const char *word)
+{
+	return memmem(text, length, word, strlen(word)) != NULL;
+}
+
+/*
+ * Python frames that explain why a host stood still: the collector, by its call or its callback,
+ * and the data loader.  All others are left out, as they are most of a trace that has them.
+ */
+static bool is_kept_frame(const struct json_scan *scan, const struct json_text *name)
+{
+	const char *text = json_text_bytes(scan, name);
+	return has_word(text, name->length, "gc.collect") ||
+	       has_word(text, name->length, "method collect of module") ||
+	       has_word(text, name->length, "utils/data/") ||
+	       has_word(text, name->length, "utils\\/data\\/") ||
+	       has_word(text, name->length, "DataLoader");
+}
+
+static bool read_value(struct json_scan *scan, const struct event_names *names,
+	struct event_dirt *dirt, enum event_key key, struct event *event)
+{
+	const uint64_t bit = (uint64_t)1 << key;
+	if (event->keys & bit)
+		count(dirt, &dirt->duplicate_keys);
+	event->keys |= bit;
+	struct json_text text;
+	switch (key) {
+	case KEY_PH:
+		if (!read_raw(scan, &text))
+			return false;
+		event->ph = text.length == 1 ? *json_text_bytes(scan, &text) : '?';
+		classify(scan, event);
+		return true;
+	case KEY_CAT:
+		if (!read_raw(scan, &event->cat))
+			return false;
+		classify(scan, event);
+		return true;
+	case KEY_NAME:
+		return read_raw(scan, &event->name);
+	case KEY_PID:
+		return read_place(scan, dirt, &event->pid);
+	case KEY_TID:
+		return read_place(scan, dirt, &event->tid);
+	case KEY_TS:
+		return read_time(scan, dirt, &event->ts_ns);
+	case KEY_DUR:
+		return read_time(scan, dirt, &event->dur_ns);
+	case KEY_ARGS:
+		return read_args(scan, names, dirt, event);
+	case KEY_COUNT:
+		break;
+	}
+	return json_skip(scan);
+}
+
+bool event_read(struct json_scan *scan, const struct event_names *names, struct event_dirt *dirt,
+	struct event *ret)
+{
+	ret->offset = byte_window_offset(scan->window);
+	ret->keys = ret->args = 0;
+	ret->class = EVENT_UNSURE;
+	ret->ph = '\0';
+	ret->is_left_out = false;
+	ret->ts_ns = ret->dur_ns = NULL_I64;
+	ret->pid.number = ret->tid.number = NULL_I64;
+	*dirt = (struct event_dirt){0};
+	if (!json_enter_object(scan))
+		return false;
+	struct json_text key;
+	while (json_next_key(scan, &key)) {
+		const int known =
+			find_key(names->keys, event_keys, json_text_bytes(scan, &key), key.length);
+		if (!(known < 0 ? json_skip(scan)
+				: read_value(scan, names, dirt, (enum event_key)known, ret)))
+			return false;
+		if (ret->class == EVENT_PYTHON && event_has_key(ret, KEY_NAME) &&
+			!is_kept_frame(scan, &ret->name))
+			ret->is_left_out = true;
+		if (ret->class == EVENT_IGNORED || ret->is_left_out)
+			return json_leave(scan);
+	}
+	return !scan->problem;
+}

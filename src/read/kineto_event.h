@@ -1,0 +1,160 @@
+/*
+ * One element of a trace's event list, taken apart but not yet understood: which keys it has and
+ * what stands there.  Texts are places in the window, held until the next event.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/table.h"
+#include "read/json_scan.h"
+
+/* X(NAME, key, kind): the keys of an event. */
+#define EVENT_KEYS(X)         \
+	X(PH, "ph", TEXT)     \
+	X(CAT, "cat", TEXT)   \
+	X(NAME, "name", TEXT) \
+	X(PID, "pid", PLACE)  \
+	X(TID, "tid", PLACE)  \
+	X(TS, "ts", TIME)     \
+	X(DUR, "dur", TIME)   \
+	X(ARGS, "args", ARGS)
+
+/* X(NAME, key, kind): the keys of its args that anything is made of. */
+#define EVENT_ARGS(X)                                                \
+	X(CORRELATION, "correlation", INTEGER)                       \
+	X(DEVICE, "device", INTEGER)                                 \
+	X(CONTEXT, "context", INTEGER)                               \
+	X(STREAM, "stream", INTEGER)                                 \
+	X(PRIORITY, "priority", INTEGER)                             \
+	X(BYTES, "bytes", INTEGER)                                   \
+	X(GRAPH_NODE, "graph node id", INTEGER)                      \
+	X(SHARED, "shared memory", INTEGER)                          \
+	X(GRID, "grid", TRIPLE)                                      \
+	X(BLOCK, "block", TRIPLE)                                    \
+	X(SEQUENCE, "Sequence number", INTEGER)                      \
+	X(FORWARD_THREAD, "Fwd thread id", INTEGER)                  \
+	X(DIMS, "Input Dims", RAW)                                   \
+	X(TYPES, "Input type", RAW)                                  \
+	X(FINISHED, "finished", WORD)                                \
+	X(COLLECTIVE, "Collective name", TEXT)                       \
+	X(DTYPE, "dtype", TEXT)                                      \
+	X(IN_ELEMENTS, "In msg nelems", INTEGER)                     \
+	X(OUT_ELEMENTS, "Out msg nelems", INTEGER)                   \
+	X(GROUP_SIZE, "Group size", INTEGER)                         \
+	X(GROUP_NAME, "Process Group Name", TEXT)                    \
+	X(GROUP_RANKS, "Process Group Ranks", RAW)                   \
+	X(COLLECTIVE_SEQUENCE, "Seq", INTEGER)                       \
+	X(COMMUNICATOR, "Comms Id", INTEGER)                         \
+	X(WAIT_STREAM, "wait_on_stream", INTEGER)                    \
+	X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id", INTEGER) \
+	X(WAIT_EVENT, "wait_on_cuda_event_id", INTEGER)              \
+	X(TOTAL_ALLOCATED, "Total Allocated", INTEGER)               \
+	X(TOTAL_RESERVED, "Total Reserved", INTEGER)                 \
+	X(MEMORY_BYTES, "Bytes", INTEGER)                            \
+	X(DEVICE_TYPE, "Device Type", INTEGER)                       \
+	X(DEVICE_ID, "Device Id", INTEGER)                           \
+	X(ADDRESS, "Addr", INTEGER)                                  \
+	X(LABEL, "name", TEXT)
+
+enum event_key {
+#define X(name, key, kind) KEY_##name,
+	EVENT_KEYS(X)
+#undef X
+	KEY_COUNT
+};
+
+enum event_arg {
+#define X(name, key, kind) ARG_##name,
+	EVENT_ARGS(X)
+#undef X
+	ARG_COUNT
+};
+
+/* What an event is for us, from its `ph` and `cat`; all spellings of all ages. */
+enum event_class {
+	EVENT_UNSURE,  /* `ph` or `cat` was not seen yet */
+	EVENT_IGNORED, /* flows, spans, GPU annotations, overhead: known and not needed */
+	EVENT_UNKNOWN, /* a category that isn't known */
+	EVENT_HOST_OP,
+	EVENT_ANNOTATION,
+	EVENT_PYTHON,
+	EVENT_API_CALL,
+	EVENT_KERNEL,
+	EVENT_MEMCPY,
+	EVENT_MEMSET,
+	EVENT_SYNC,
+	EVENT_INSTANT,
+	EVENT_METADATA
+};
+
+/* A process, thread or stream id: a number, or a text where it is none. */
+struct event_place {
+	int64_t number; /* NULL_I64 if it is a text */
+	struct json_text text;
+};
+
+struct event {
+	uint64_t offset; /* of its opening brace */
+	uint64_t keys;	 /* which are present, by enum event_key */
+	uint64_t args;	 /* which are present, by enum event_arg */
+	enum event_class class;
+	char ph;
+	bool is_left_out; /* a Python frame that is not kept */
+	struct json_text cat;
+	struct json_text name;
+	struct event_place pid;
+	struct event_place tid;
+	int64_t ts_ns;
+	int64_t dur_ns;
+	int64_t integer[ARG_COUNT];
+	struct json_text text[ARG_COUNT];
+	uint32_t grid[3];
+	uint32_t block[3];
+};
+
+/* What was off in the values of one event. */
+struct event_dirt {
+	bool has_any;
+	uint8_t big_numbers;
+	uint8_t bad_fields; /* an arg of the wrong kind */
+	uint8_t duplicate_keys;
+};
+
+#define EVENT_KEY_BYTES 40 /* longer keys are none of ours */
+
+/* The known keys of each length, a bit each: most keys are told by their length alone. */
+struct event_names {
+	uint64_t keys[EVENT_KEY_BYTES];
+	uint64_t args[EVENT_KEY_BYTES];
+};
+
+void event_names_init(struct event_names *names);
+
+/*
+ * Reads the object that comes next.  False when the scanner met a problem.  What is off in a value
+ * is counted in `dirt`.
+ */
+bool event_read(struct json_scan *scan, const struct event_names *names, struct event_dirt *dirt,
+	struct event *ret);
+
+/* An integer, bare or in quotes; `*ret` is NULL_I64 for what is neither, or fits no 64 bits. */
+bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret);
+
+static inline bool event_has_key(const struct event *event, enum event_key key)
+{
+	return event->keys >> key & 1;
+}
+
+static inline bool event_has(const struct event *event, enum event_arg arg)
+{
+	return event->args >> arg & 1;
+}
+
+/* The integer of an arg, or `otherwise`. */
+static inline int64_t event_integer(
+	const struct event *event, enum event_arg arg, int64_t otherwise)
+{
+	return event_has(event, arg) ? event->integer[arg] : otherwise;
+}
