@@ -1,0 +1,165 @@
+/* What `info` says, and the diagnostics of every report. */
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "render/reports.h"
+
+static enum tone severity_tone(enum severity severity)
+{
+	return severity == SEVERITY_INFO    ? TONE_DIM
+	       : severity == SEVERITY_ERROR ? TONE_BAD
+					    : TONE_WARN;
+}
+
+static void add_finding(struct report *report, struct report_table *table,
+	const struct findings *findings, enum diag_kind kind)
+{
+	const struct diag_row *row = &findings->diag.row[kind];
+	const enum severity severity = diag_severity(kind);
+	report_cell(report, table, severity_tone(severity), "%s",
+		severity == SEVERITY_DATA_LOSS ? "data loss" : severity_word(severity));
+	report_cell(report, table, TONE_PLAIN, "%s", diag_word(kind));
+	report_cell(report, table, TONE_PLAIN, "%s", units_count(row->count).text);
+	report_cell(report, table, TONE_PLAIN, "%s", diag_meaning(kind));
+	report_row(report, table);
+}
+
+static void add_first_place(
+	struct report *report, const struct findings *findings, enum diag_kind kind)
+{
+	const struct diag_row *row = &findings->diag.row[kind];
+	if (!findings->file[kind])
+		return;
+	if (row->first_byte >= 0)
+		report_text(report, TONE_DIM, "First %s: %s, byte %lld.", diag_word(kind),
+			findings->file[kind], (long long)row->first_byte);
+	else
+		report_text(
+			report, TONE_DIM, "First %s: %s.", diag_word(kind), findings->file[kind]);
+}
+
+static bool is_shown(const struct findings *findings, int kind, bool in_full)
+{
+	return findings->diag.row[kind].count &&
+	       (in_full || diag_severity((enum diag_kind)kind) != SEVERITY_INFO);
+}
+
+void report_findings(struct report *report, const struct findings *findings, bool in_full)
+{
+	static const struct report_column columns[] = {
+		{"severity", ALIGN_LEFT},
+		{"kind", ALIGN_LEFT},
+		{"count", ALIGN_RIGHT},
+		{"meaning", ALIGN_CUT},
+	};
+	struct report_table *table = NULL;
+	struct text rest = {0};
+	report_heading(report, "Diagnostics");
+	for (int kind = 0; kind < DIAG_KIND_COUNT; kind++) {
+		if (is_shown(findings, kind, in_full)) {
+			if (!table)
+				table = report_table(report, columns, 4);
+			add_finding(report, table, findings, (enum diag_kind)kind);
+		} else if (findings->diag.row[kind].count) {
+			text_add(&rest, "%s%s %s", rest.length ? ", " : "",
+				diag_word((enum diag_kind)kind),
+				units_count(findings->diag.row[kind].count).text);
+		}
+	}
+	for (int kind = 0; kind < DIAG_KIND_COUNT; kind++)
+		if (is_shown(findings, kind, in_full))
+			add_first_place(report, findings, (enum diag_kind)kind);
+	if (rest.length)
+		report_text(report, TONE_DIM, "%s: %s.",
+			table ? "Also" : "Nothing is lost. Worth knowing", rest.bytes);
+	else if (!table)
+		report_text(report, TONE_DIM, "Nothing is lost, nothing is odd.");
+	text_done(&rest);
+}
+
+static void add_has(struct report *report, struct report_table *table, bool has)
+{
+	report_cell(report, table, has ? TONE_PLAIN : TONE_WARN, has ? "yes" : "-");
+}
+
+/* The last part of a path: the folder stands in the run's heading. */
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static void add_inventory_run(struct report *report, const struct inventory_run *run)
+{
+	static const struct report_column columns[] = {
+		{"rank", ALIGN_RIGHT},
+		{"source", ALIGN_LEFT},
+		{"events", ALIGN_RIGHT},
+		{"GPU ops", ALIGN_RIGHT},
+		{"steps", ALIGN_RIGHT},
+		{"shapes", ALIGN_LEFT},
+		{"memory", ALIGN_LEFT},
+		{"stacks", ALIGN_LEFT},
+		{"edges", ALIGN_LEFT},
+		{"nccl", ALIGN_LEFT},
+		{"file", ALIGN_CUT},
+	};
+	const char *gpu = run->rank_count && run->ranks[0].gpu[0] ? run->ranks[0].gpu : NULL;
+	report_heading(report, "%s: %u of %s ranks%s%s", run->name, run->rank_count,
+		run->world_size == NULL_I32 ? "an unknown number of"
+					    : units_count(run->world_size).text,
+		gpu ? ", " : "", gpu ? gpu : "");
+	struct report_table *table = report_table(report, columns, 11);
+	for (uint32_t i = 0; i < run->rank_count; i++) {
+		const struct inventory_rank *rank = &run->ranks[i];
+		report_cell(report, table, TONE_PLAIN, "%s",
+			rank->rank == NULL_I32 ? "?" : units_count(rank->rank).text);
+		report_cell(report, table, TONE_PLAIN, "%s", inventory_source_word(rank->source));
+		report_cell(report, table, TONE_PLAIN, "%s", units_count(rank->event_count).text);
+		report_cell(report, table, rank->gpu_op_count ? TONE_PLAIN : TONE_WARN, "%s",
+			units_count(rank->gpu_op_count).text);
+		report_cell(report, table, TONE_PLAIN, "%s", units_count(rank->step_count).text);
+		add_has(report, table, rank->has.shapes);
+		add_has(report, table, rank->has.memory);
+		add_has(report, table, rank->has.stacks);
+		add_has(report, table, rank->has.sync_edges);
+		add_has(report, table, rank->has.nccl);
+		report_cell(report, table, TONE_PLAIN, "%s", file_name(rank->file));
+		report_row(report, table);
+	}
+}
+
+/* What a recording lacks, and what that costs the reader. */
+static void note_missing(struct report *report, const struct inventory *inventory)
+{
+	struct trace_has all = {true, true, true, true, true};
+	for (uint32_t i = 0; i < inventory->run_count; i++)
+		for (uint32_t k = 0; k < inventory->runs[i].rank_count; k++) {
+			const struct trace_has *has = &inventory->runs[i].ranks[k].has;
+			all.shapes = all.shapes && has->shapes;
+			all.memory = all.memory && has->memory;
+			all.nccl = all.nccl && has->nccl;
+		}
+	if (!all.shapes)
+		report_text(report, TONE_DIM,
+			"Without shapes (record_shapes=True), tokens and FLOPs can't be told: "
+			"give --tokens.");
+	if (!all.memory)
+		report_text(report, TONE_DIM,
+			"Without memory events (profile_memory=True), peak memory can't be told: "
+			"no verdict on memory.");
+	if (!all.nccl)
+		report_text(report, TONE_DIM,
+			"Without sizes of collectives, gathers are counted but not weighed.");
+}
+
+void report_info(struct report *report, const struct inventory *inventory)
+{
+	for (uint32_t i = 0; i < inventory->run_count; i++)
+		add_inventory_run(report, &inventory->runs[i]);
+	note_missing(report, inventory);
+	report_findings(report, &inventory->findings, true);
+}

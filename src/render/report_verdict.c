@@ -1,0 +1,305 @@
+/* What `verdict` says: the sentence, the recipes, the causes, what to change, who was late. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "render/reports.h"
+
+static enum tone verdict_tone(enum verdict_word verdict)
+{
+	switch (verdict) {
+	case VERDICT_WORKED:
+		return TONE_GOOD;
+	case VERDICT_FAILED:
+		return TONE_BAD;
+	case VERDICT_NO_OBJECTIVE:
+		return TONE_STRONG;
+	default:
+		return TONE_WARN;
+	}
+}
+
+static void add_objectives(struct report *report, const struct answer *answer)
+{
+	static const struct report_column columns[] = {
+		{"objective", ALIGN_LEFT}, {"verdict", ALIGN_LEFT}, {"because", ALIGN_CUT}};
+	report_heading(report, "By objective");
+	struct report_table *table = report_table(report, columns, 3);
+	for (int i = OBJECTIVE_NONE + 1; i < OBJECTIVE_COUNT; i++) {
+		const struct judgement *judgement = &answer->each[i];
+		report_cell(report, table, TONE_PLAIN, "%s", objective_word((enum objective)i));
+		report_cell(report, table, verdict_tone(judgement->verdict), "%s",
+			verdict_text(judgement->verdict));
+		report_cell(report, table, TONE_PLAIN, "%s", judgement->reason);
+		report_row(report, table);
+	}
+}
+
+static void add_step_cell(
+	struct report *report, struct report_table *table, const struct recipe *recipe)
+{
+	const int decimals = units_ms_decimals(recipe->step_ns);
+	if (isnan(recipe->step_ci95_ns[0])) {
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_ms(recipe->step_ns, decimals, UNITS_PLAIN).text);
+		return;
+	}
+	const double half = (recipe->step_ci95_ns[1] - recipe->step_ci95_ns[0]) / 2;
+	report_cell(report, table, TONE_PLAIN, "%s +- %s",
+		units_ms_bare(recipe->step_ns, decimals, UNITS_PLAIN).text,
+		units_ms(half, decimals, UNITS_PLAIN).text);
+}
+
+static void add_change_cell(struct report *report, struct report_table *table, double before,
+	double after, bool more_is_better)
+{
+	const double frac = after / before - 1;
+	if (!isfinite(frac)) {
+		report_blank(report, table);
+		return;
+	}
+	const bool is_small = fabs(frac) < 0.01;
+	report_cell(report, table,
+		is_small		       ? TONE_PLAIN
+		: (frac > 0) == more_is_better ? TONE_GOOD
+					       : TONE_BAD,
+		"%s", units_percent(frac, UNITS_SIGNED).text);
+}
+
+static double bytes_or_nan(int64_t bytes)
+{
+	return bytes == NULL_I64 ? NAN : (double)bytes;
+}
+
+/* The row under a recipe: what changed against base. */
+static void add_change_row(struct report *report, struct report_table *table,
+	const struct recipe *base, const struct recipe *recipe)
+{
+	const bool equal_tokens = base->tokens_per_step == recipe->tokens_per_step;
+	report_cell(report, table, TONE_DIM, "  against base");
+	report_blank(report, table);
+	add_change_cell(report, table, equal_tokens ? base->step_ns : NAN, recipe->step_ns, false);
+	report_blank(report, table);
+	add_change_cell(report, table, base->tokens_per_s, recipe->tokens_per_s, true);
+	add_change_cell(report, table, bytes_or_nan(base->peak_allocated_bytes),
+		bytes_or_nan(recipe->peak_allocated_bytes), false);
+	add_change_cell(report, table, bytes_or_nan(base->peak_reserved_bytes),
+		bytes_or_nan(recipe->peak_reserved_bytes), false);
+	report_row(report, table);
+}
+
+static void add_recipes(struct report *report, const struct answer *answer)
+{
+	static const struct report_column columns[] = {
+		{"recipe", ALIGN_LEFT},
+		{"run", ALIGN_CUT},
+		{"step", ALIGN_RIGHT},
+		{"tokens", ALIGN_RIGHT},
+		{"tokens/s", ALIGN_RIGHT},
+		{"allocated", ALIGN_RIGHT},
+		{"reserved", ALIGN_RIGHT},
+	};
+	const struct recipe *base = &answer->recipe[ROLE_BASE];
+	report_heading(report, "Recipes");
+	struct report_table *table = report_table(report, columns, 7);
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		const struct recipe *recipe = &answer->recipe[role];
+		if (!recipe->given)
+			continue;
+		report_cell(report, table, TONE_STRONG, "%s", role_word((enum run_role)role));
+		report_cell(report, table, TONE_PLAIN, "%s", answer->breakdown[role]->name);
+		add_step_cell(report, table, recipe);
+		report_cell(
+			report, table, TONE_PLAIN, "%s", units_count(recipe->tokens_per_step).text);
+		report_cell(report, table, TONE_PLAIN, "%s", units_rate(recipe->tokens_per_s).text);
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_bytes(recipe->peak_allocated_bytes, UNITS_PLAIN).text);
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text);
+		report_row(report, table);
+		if (role != ROLE_BASE && base->given)
+			add_change_row(report, table, base, recipe);
+	}
+}
+
+static void note_noise(struct report *report, const struct answer *answer)
+{
+	const struct recipe *base = &answer->recipe[ROLE_BASE];
+	const struct recipe *candidate = &answer->recipe[answer_candidate(answer)];
+	const struct judgement *judgement = &answer->judgement;
+	const double frac = judgement->noise_ns / base->step_ns;
+	const struct units noise =
+		units_ms(judgement->noise_ns, units_ms_decimals(base->step_ns), UNITS_PLAIN);
+	if (isnan(judgement->noise_ns))
+		return;
+	if (strcmp(judgement->noise_method, "welch") == 0)
+		report_text(report, TONE_DIM,
+			"Noise: %s a step, by Welch's interval (95 %%) over %u and %u steps.",
+			noise.text, base->steps, candidate->steps);
+	else if (strcmp(judgement->noise_method, "given") == 0)
+		report_text(report, TONE_DIM,
+			"Noise: %s a step. The spread of given step times is not known; %s of "
+			"base's step stands in for it.",
+			noise.text, units_percent(frac, UNITS_PLAIN).text);
+	else
+		report_text(report, TONE_DIM,
+			"Noise: %s a step, a floor (%s of base's step), since %u and %u steps are "
+			"too few for an interval.",
+			noise.text, units_percent(frac, UNITS_PLAIN).text, base->steps,
+			candidate->steps);
+}
+
+/* What the numbers of the table are, where they are not simply measured. */
+static void note_sources(struct report *report, const struct answer *answer)
+{
+	struct text given = {0};
+	bool is_inferred = false, is_partial = false;
+	for (int role = 0; role < ROLE_COUNT; role++) {
+		const struct breakdown *run = answer->breakdown[role];
+		if (!run)
+			continue;
+		is_inferred = is_inferred || strcmp(run->tokens_how, "inferred") == 0;
+		is_partial = is_partial || !run->path_is_job;
+		if (answer->recipe[role].step_time_given)
+			text_add(&given, "%s %s %s", given.length ? "," : "",
+				role_word((enum run_role)role),
+				units_ms(answer->traced_step_ns[role],
+					units_ms_decimals(answer->traced_step_ns[role]),
+					UNITS_PLAIN)
+					.text);
+	}
+	if (given.length)
+		report_text(report, TONE_DIM,
+			"Step times are the training log's where given; as traced:%s.",
+			given.bytes);
+	text_done(&given);
+	if (is_inferred)
+		report_text(report, TONE_DIM,
+			"Tokens of a step, over all ranks, are inferred from shapes; --tokens "
+			"overrules them.");
+	if (is_partial)
+		report_text(report, TONE_WARN,
+			"One rank's trace stands for a run: who waits for whom, and whether it is "
+			"launch-bound, can't be told.");
+}
+
+static void note_launch_bound(struct report *report, const struct answer *answer)
+{
+	static const enum run_role roles[] = {ROLE_BASE, ROLE_CHECKPOINTED};
+	const struct comparison *comparison = answer->comparison;
+	if (!comparison || !comparison->launch_bound)
+		return;
+	struct text text = {0};
+	for (int i = 0; i < 2; i++) {
+		const struct breakdown *run = answer->breakdown[roles[i]];
+		const int decimals = units_ms_decimals(answer->traced_step_ns[roles[i]]);
+		const int64_t *cost = comparison->inflation_ns[i];
+		if (!run || cost[1] <= 0)
+			continue;
+		text_add(&text, "%s%s to %s of %s's step", text.length ? ", " : "",
+			units_ms_bare((double)cost[0], decimals, UNITS_PLAIN).text,
+			units_ms((double)cost[1], decimals, UNITS_PLAIN).text, role_word(roles[i]));
+	}
+	report_text(report, TONE_WARN,
+		"Launch-bound: the GPU waits for the host in %s of base's step and %s of the "
+		"checkpointed one, and the profiler's own cost is in the traced times%s%s.",
+		units_percent(answer->breakdown[ROLE_BASE]->starved_frac, UNITS_PLAIN).text,
+		units_percent(answer->breakdown[ROLE_CHECKPOINTED]->starved_frac, UNITS_PLAIN).text,
+		text.length ? ": an estimated " : "", text.length ? text.bytes : "");
+	text_done(&text);
+}
+
+static void add_advice(struct report *report, const struct answer *answer)
+{
+	if (!answer->advice_count)
+		return;
+	const int decimals = units_ms_decimals(answer->traced_step_ns[answer_candidate(answer)]);
+	report_heading(report, "What to change");
+	for (uint32_t i = 0; i < answer->advice_count; i++) {
+		const struct advice *advice = &answer->advice[i];
+		struct text moves = {0};
+		if (advice->has_ns && !advice->is_remark && advice->ns[0] > 0)
+			text_add(&moves, " Saves %s to %s a step",
+				units_ms_bare((double)advice->ns[0], decimals, UNITS_PLAIN).text,
+				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
+		else if (advice->has_ns && !advice->is_remark)
+			text_add(&moves, " Saves at most %s a step",
+				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
+		if (advice->bytes != NULL_I64 && advice->bytes != 0)
+			text_add(&moves, "%s %s up to %s a rank", moves.length ? "," : "",
+				advice->bytes > 0 ? (moves.length ? "costs" : "Uses") : "frees",
+				units_bytes(advice->bytes < 0 ? -advice->bytes : advice->bytes,
+					UNITS_PLAIN)
+					.text);
+		report_item(report, "%c%s: %s.%s%s", toupper((unsigned char)advice->what[0]),
+			advice->what + 1, advice->why, moves.length ? moves.bytes : "",
+			moves.length ? "." : "");
+		text_done(&moves);
+	}
+}
+
+void report_stragglers(struct report *report, const struct straggler *stragglers, uint32_t count,
+	double step_ns, uint32_t step_count)
+{
+	static const struct report_column columns[] = {
+		{"late rank", ALIGN_RIGHT},
+		{"waited for by", ALIGN_RIGHT},
+		{"ms a step", ALIGN_RIGHT},
+		{"times a step", ALIGN_RIGHT},
+		{"at", ALIGN_CUT},
+	};
+	double sum = 0;
+	for (uint32_t i = 0; i < count; i++)
+		sum += stragglers[i].ns;
+	const int decimals = units_ms_decimals(step_ns);
+	report_heading(report, "Stragglers");
+	if (sum < 0.005 * step_ns || !count) {
+		report_text(report, TONE_DIM,
+			"No rank is waited for on the job path: %s a step in all.",
+			units_ms(sum, decimals, UNITS_PLAIN).text);
+		return;
+	}
+	struct report_table *table = report_table(report, columns, 5);
+	for (uint32_t i = 0; i < count && i < 5; i++) {
+		report_cell(report, table, TONE_PLAIN, "%d", stragglers[i].to_rank);
+		report_cell(report, table, TONE_PLAIN, "%d", stragglers[i].from_rank);
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_ms_bare(stragglers[i].ns, decimals, UNITS_PLAIN).text);
+		report_cell(report, table, TONE_PLAIN, "%.2g",
+			(double)stragglers[i].count / (step_count ? step_count : 1));
+		report_cell(report, table, TONE_PLAIN, "%s", stragglers[i].collective);
+		report_row(report, table);
+	}
+	if (count > 5)
+		report_text(report, TONE_DIM, "%u more; %s a step in all.", count - 5,
+			units_ms(sum, decimals, UNITS_PLAIN).text);
+}
+
+void report_verdict(struct report *report, const struct answer *answer)
+{
+	const enum verdict_word verdict = answer->judgement.verdict;
+	const enum run_role candidate = answer_candidate(answer);
+	struct findings findings = {0};
+	report_lead(report, verdict_tone(verdict), (uint32_t)strlen(verdict_text(verdict)),
+		answer->sentence);
+	if (verdict == VERDICT_NO_OBJECTIVE)
+		add_objectives(report, answer);
+	add_recipes(report, answer);
+	if (answer->recipe[ROLE_BASE].given && !answer->recipe[ROLE_BASE].could_not_run)
+		note_noise(report, answer);
+	note_sources(report, answer);
+	note_launch_bound(report, answer);
+	if (answer->comparison && answer->comparison->comparable)
+		report_causes(report, answer);
+	add_advice(report, answer);
+	report_stragglers(report, answer->stragglers, answer->straggler_count,
+		answer->traced_step_ns[candidate], answer->recipe[candidate].steps);
+	for (int role = 0; role < ROLE_COUNT; role++)
+		if (answer->breakdown[role])
+			findings_add_run(&findings, &answer->breakdown[role]->diag,
+				answer->breakdown[role]->diag_file);
+	report_findings(report, &findings, false);
+}
