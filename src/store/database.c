@@ -43,7 +43,7 @@ bool database_create(const char *path, sqlite3 **ret, struct err *err)
 		return false;
 	}
 	if (!database_run(db,
-		    "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+		    "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 		    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;",
 		    err)) {
 		database_close(db);

@@ -10,8 +10,8 @@
 #include "base/mem.h"
 
 /*
- * Level 3 packs a trace's pages to about a sixth at disk speed; 19 gains a fifth more and takes
- * forty times as long.
+ * Packs a trace's pages to a third, at 150 MB/s; level 19 gains a fifth more and takes sixty times
+ * as long.
  */
 #define LEVEL 3
 

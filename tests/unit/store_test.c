@@ -293,7 +293,10 @@ static void full_disk_leaves_what_was_there(void **state)
 	count_files(true);
 }
 
-/* Every allocation fails in its turn, SQLite's too: one error, no file. */
+/*
+ * Allocations fail in their turn, SQLite's too: one error, no file.  There are thousands, and alike:
+ * all of the first are tried, then ever fewer.
+ */
 static void failing_allocations(void **state)
 {
 	(void)state;
@@ -305,7 +308,7 @@ static void failing_allocations(void **state)
 	sample_trace(&trace);
 	sample_breakdown(&breakdown, &rank);
 	for (int compress = 0; compress < 2; compress++)
-		for (int64_t nth = 1;; nth++) {
+		for (int64_t nth = 1;; nth += 1 + nth / 32) {
 			struct err err = {0};
 			mem_fail_after(nth);
 			const bool ok =
