@@ -54,24 +54,19 @@ static inline const char *json_find_quote(const char *at)
 	}
 }
 
-/* The first quote, bracket, brace or NUL. */
-static inline const char *json_find_bracket(const char *at)
+/* A bit for each of 16 bytes that is a quote, backslash, bracket, brace or NUL. */
+static inline unsigned json_marks(const char *at)
 {
-	const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20);
-	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
-	for (;; at += 16) {
-		const __m128i bytes = _mm_loadu_si128((const __m128i *)at);
-		const __m128i folded =
-			_mm_or_si128(bytes, bit); /* [ is { and ] is } less the bit */
-		const __m128i brackets =
-			_mm_or_si128(_mm_cmpeq_epi8(folded, open), _mm_cmpeq_epi8(folded, close));
-		const __m128i found =
-			_mm_or_si128(brackets, _mm_or_si128(_mm_cmpeq_epi8(bytes, quote),
-						       _mm_cmpeq_epi8(bytes, _mm_setzero_si128())));
-		const int mask = _mm_movemask_epi8(found);
-		if (mask)
-			return at + __builtin_ctz((unsigned)mask);
-	}
+	const __m128i bytes = _mm_loadu_si128((const __m128i *)at);
+	/* [ and ] are { and } less one bit, and \\ is | less it, which nothing else here is. */
+	const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+	const __m128i open = _mm_cmpeq_epi8(folded, _mm_set1_epi8('{'));
+	const __m128i close = _mm_cmpeq_epi8(folded, _mm_set1_epi8('}'));
+	const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+	const __m128i escape = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+	const __m128i end = _mm_cmpeq_epi8(bytes, _mm_setzero_si128());
+	return (unsigned)_mm_movemask_epi8(_mm_or_si128(
+		_mm_or_si128(open, close), _mm_or_si128(_mm_or_si128(quote, escape), end)));
 }
 
 #else
@@ -90,11 +85,14 @@ static inline const char *json_find_quote(const char *at)
 	return at;
 }
 
-static inline const char *json_find_bracket(const char *at)
+static inline unsigned json_marks(const char *at)
 {
-	while (*at && *at != '"' && (*at | 0x20) != '{' && (*at | 0x20) != '}')
-		at++;
-	return at;
+	unsigned marks = 0;
+	for (unsigned i = 0; i < 16; i++)
+		if (!at[i] || at[i] == '"' || at[i] == '\\' || (at[i] | 0x20) == '{' ||
+			(at[i] | 0x20) == '}')
+			marks |= 1u << i;
+	return marks;
 }
 
 #endif

@@ -44,14 +44,19 @@ void json_scan_resume(struct json_scan *scan, uint64_t offset, uint32_t depth)
 	scan->is_cut = false;
 }
 
+static const char *skip_space(const char *at)
+{
+	while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
+		at++;
+	return at;
+}
+
 /* The next byte that is not white space, left unread; NUL at the end of the bytes. */
 static char next_byte(struct json_scan *scan)
 {
 	struct byte_window *window = scan->window;
 	for (;;) {
-		const char *at = window->at;
-		while (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')
-			at++;
+		const char *at = skip_space(window->at);
 		window->at = at;
 		if (at != window->end)
 			return *at ? *at : '\1'; /* a NUL in the data fits nowhere, as \1 does */
@@ -279,8 +284,38 @@ static bool read_text(struct json_scan *scan, bool is_value, struct json_text *r
 	return true;
 }
 
+/*
+ * The usual case of json_next_key, in one go: comma, key and colon are in memory, and the key is
+ * plain.  Anything else, the end of the window too, meets a byte that doesn't fit.
+ */
+static bool next_plain_key(struct json_scan *scan, struct json_text *ret)
+{
+	struct byte_window *window = scan->window;
+	const char *at = window->at;
+	if (!scan->is_first) {
+		at = skip_space(at);
+		if (*at++ != ',')
+			return false;
+	}
+	at = skip_space(at);
+	if (*at != '"')
+		return false;
+	const char *key = at + 1;
+	at = json_find_special(key);
+	const char *after = *at == '"' ? skip_space(at + 1) : at;
+	if (*after != ':')
+		return false;
+	*ret = (struct json_text){
+		window->base + (uint64_t)(key - window->buffer), (uint32_t)(at - key), true};
+	window->at = after + 1;
+	scan->is_first = false;
+	return true;
+}
+
 bool json_next_key(struct json_scan *scan, struct json_text *ret)
 {
+	if (!scan->problem && !scan->repairs_quotes && next_plain_key(scan, ret))
+		return true;
 	if (!next_member(scan, '}'))
 		return false;
 	if (*scan->window->at != '"')
@@ -399,34 +434,74 @@ static bool skip_text(struct json_scan *scan, bool is_value)
 	}
 }
 
-/* Skips until `depth` containers more have been closed than opened. */
-static bool skip_brackets(struct json_scan *scan, uint32_t depth)
+/* The same as skip_brackets, text by text, each by the rules for repairs. */
+static bool skip_repaired(struct json_scan *scan, uint32_t depth)
 {
-	struct byte_window *window = scan->window;
 	for (;;) {
-		const char *at = json_find_bracket(window->at);
-		if (at >= window->end) {
-			window->at = window->end;
-			if (!byte_window_more(window))
-				return fail_cut(scan);
-			continue;
-		}
-		window->at = at;
-		if (*at == '"') {
-			if (!skip_text(scan, false))
+		struct json_text text;
+		const char c = next_byte(scan);
+		if (c == '\0')
+			return fail_cut(scan);
+		if (c == '"') {
+			if (!read_text(scan, false, &text))
 				return false;
 			continue;
 		}
-		window->at++;
-		if (*at == '\0')
-			continue;
-		/* In ASCII the second bit tells [ and { from ] and }. */
-		if (*at & 2) {
+		scan->window->at++;
+		if (c == '{' || c == '[') {
 			if (++depth + scan->depth > JSON_MAX_DEPTH)
 				return fail(scan, "nested too deeply");
-		} else if (--depth == 0) {
+		} else if ((c == '}' || c == ']') && --depth == 0) {
 			return true;
 		}
+	}
+}
+
+/*
+ * Skips until `depth` containers more have been closed than opened.  Sixteen bytes at a time, and
+ * of those only the marks: shapes are dense with brackets, names have none.
+ */
+static bool skip_brackets(struct json_scan *scan, uint32_t depth)
+{
+	struct byte_window *window = scan->window;
+	const char *at = window->at;
+	bool is_in_text = false;
+	if (scan->repairs_quotes)
+		return skip_repaired(scan, depth);
+	for (;;) {
+		const char *next = at + 16;
+		for (unsigned marks = json_marks(at); marks; marks &= marks - 1) {
+			const char *mark = at + __builtin_ctz(marks);
+			if (*mark == '"') {
+				is_in_text = !is_in_text;
+			} else if (*mark == '\\' && is_in_text) {
+				next = mark + 2; /* what is escaped is no mark */
+				break;
+			} else if (*mark == '\0') {
+				next = mark < window->end ? mark + 1 : mark;
+				break;
+			} else if (is_in_text || *mark == '\\') {
+				continue;
+			} else if (*mark & 2) { /* [ and {, but not ] and } */
+				if (++depth + scan->depth > JSON_MAX_DEPTH)
+					return fail(scan, "nested too deeply");
+			} else if (--depth == 0) {
+				window->at = mark + 1;
+				return true;
+			}
+		}
+		if (next < window->end) {
+			at = next;
+			continue;
+		}
+		/* An escape may end behind the window. */
+		const size_t behind = (size_t)(next - window->end);
+		window->at = behind ? window->end - 1 : window->end;
+		if (!byte_window_more(window)) {
+			window->at = window->end;
+			return fail_cut(scan);
+		}
+		at = window->at + (behind ? behind + 1 : 0);
 	}
 }
 

@@ -34,25 +34,39 @@ static const struct known_key arg_keys[] = {
 
 _Static_assert(KEY_COUNT <= 64 && ARG_COUNT <= 64, "presence is kept in 64 bits");
 
+static uint32_t slot_of(const char *text, uint32_t length)
+{
+	return (length * 29 + (unsigned char)text[0] * 5 + (unsigned char)text[length - 1]) %
+	       EVENT_KEY_SLOTS;
+}
+
+static void fill_slots(uint8_t *slots, const struct known_key *keys, int count)
+{
+	for (int k = 0; k < count; k++) {
+		uint32_t at = slot_of(keys[k].text, keys[k].length);
+		while (slots[at])
+			at = (at + 1) % EVENT_KEY_SLOTS;
+		slots[at] = (uint8_t)(k + 1);
+	}
+}
+
 void event_names_init(struct event_names *names)
 {
 	*names = (struct event_names){0};
-	for (int k = 0; k < KEY_COUNT; k++)
-		names->keys[event_keys[k].length] |= (uint64_t)1 << k;
-	for (int a = 0; a < ARG_COUNT; a++)
-		names->args[arg_keys[a].length] |= (uint64_t)1 << a;
+	fill_slots(names->keys, event_keys, KEY_COUNT);
+	fill_slots(names->args, arg_keys, ARG_COUNT);
 }
 
 /* The known key that `text` is, or -1. */
 static int find_key(
-	const uint64_t *of_length, const struct known_key *keys, const char *text, uint32_t length)
+	const uint8_t *slots, const struct known_key *keys, const char *text, uint32_t length)
 {
-	if (length >= EVENT_KEY_BYTES)
+	if (length == 0 || length >= EVENT_KEY_BYTES)
 		return -1;
-	for (uint64_t left = of_length[length]; left; left &= left - 1) {
-		const int k = __builtin_ctzll(left);
-		if (memcmp(keys[k].text, text, length) == 0)
-			return k;
+	for (uint32_t at = slot_of(text, length); slots[at]; at = (at + 1) % EVENT_KEY_SLOTS) {
+		const struct known_key *key = &keys[slots[at] - 1];
+		if (key->length == length && memcmp(key->text, text, length) == 0)
+			return slots[at] - 1;
 	}
 	return -1;
 }
@@ -206,48 +220,49 @@ static bool read_args(struct json_scan *scan, const struct event_names *names,
 	return !scan->problem;
 }
 
-static bool is_text(const struct json_scan *scan, const struct json_text *text, const char *word)
-{
-	const size_t length = strlen(word);
-	return text->length == length && memcmp(json_text_bytes(scan, text), word, length) == 0;
-}
+/* X(category, class).  The capitalised ones are those of PyTorch 1.8 to 1.12. */
+#define CATEGORIES(X)                      \
+	X("cpu_op", HOST_OP)               \
+	X("python_function", PYTHON)       \
+	X("kernel", KERNEL)                \
+	X("cuda_runtime", API_CALL)        \
+	X("cuda_driver", API_CALL)         \
+	X("user_annotation", ANNOTATION)   \
+	X("gpu_memcpy", MEMCPY)            \
+	X("gpu_memset", MEMSET)            \
+	X("gpu_user_annotation", IGNORED)  \
+	X("cuda_sync", SYNC)               \
+	X("overhead", IGNORED)             \
+	X("Trace", IGNORED)                \
+	X("hip_runtime", API_CALL)         \
+	X("hip_driver", API_CALL)          \
+	X("external_correlation", IGNORED) \
+	X("cuda_event", IGNORED)           \
+	X("cuda_profiler_range", IGNORED)  \
+	X("collective_comm", IGNORED)      \
+	X("hardware_counters", IGNORED)    \
+	X("Operator", HOST_OP)             \
+	X("Kernel", KERNEL)                \
+	X("Runtime", API_CALL)             \
+	X("Memcpy", MEMCPY)                \
+	X("Memset", MEMSET)
 
 static enum event_class class_of_category(const struct json_scan *scan, const struct json_text *cat)
 {
-	/* The capitalised ones are those of PyTorch 1.8 to 1.12. */
 	static const struct {
 		const char *text;
-		enum event_class class;
+		uint8_t length;
+		uint8_t class;
 	} categories[] = {
-		{"cpu_op", EVENT_HOST_OP},
-		{"python_function", EVENT_PYTHON},
-		{"kernel", EVENT_KERNEL},
-		{"cuda_runtime", EVENT_API_CALL},
-		{"cuda_driver", EVENT_API_CALL},
-		{"user_annotation", EVENT_ANNOTATION},
-		{"gpu_memcpy", EVENT_MEMCPY},
-		{"gpu_memset", EVENT_MEMSET},
-		{"gpu_user_annotation", EVENT_IGNORED},
-		{"cuda_sync", EVENT_SYNC},
-		{"overhead", EVENT_IGNORED},
-		{"Trace", EVENT_IGNORED},
-		{"hip_runtime", EVENT_API_CALL},
-		{"hip_driver", EVENT_API_CALL},
-		{"external_correlation", EVENT_IGNORED},
-		{"cuda_event", EVENT_IGNORED},
-		{"cuda_profiler_range", EVENT_IGNORED},
-		{"collective_comm", EVENT_IGNORED},
-		{"hardware_counters", EVENT_IGNORED},
-		{"Operator", EVENT_HOST_OP},
-		{"Kernel", EVENT_KERNEL},
-		{"Runtime", EVENT_API_CALL},
-		{"Memcpy", EVENT_MEMCPY},
-		{"Memset", EVENT_MEMSET},
-		{"gpu_user_annotations", EVENT_IGNORED},
+#define X(text, class) {text, sizeof text - 1, EVENT_##class},
+		CATEGORIES(X)
+#undef X
 	};
+	const char *text = json_text_bytes(scan, cat);
 	for (size_t c = 0; c < sizeof categories / sizeof *categories; c++)
-		if (is_text(scan, cat, categories[c].text))
-			return categories[c].class;
+		if (categories[c].length == cat->length &&
+			memcmp(text, categories[c].text, cat->length) == 0)
+			return (enum event_class)categories[c].class;
 	return EVENT_UNKNOWN;
 }
 

@@ -123,11 +123,12 @@ struct event_dirt {
 };
 
 #define EVENT_KEY_BYTES 40 /* longer keys are none of ours */
+#define EVENT_KEY_SLOTS 128
 
-/* The known keys of each length, a bit each: most keys are told by their length alone. */
+/* The known keys by a hash of their length, first and last byte: number + 1, or 0. */
 struct event_names {
-	uint64_t keys[EVENT_KEY_BYTES];
-	uint64_t args[EVENT_KEY_BYTES];
+	uint8_t keys[EVENT_KEY_SLOTS];
+	uint8_t args[EVENT_KEY_SLOTS];
 };
 
 void event_names_init(struct event_names *names);
