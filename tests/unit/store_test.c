@@ -294,8 +294,8 @@ static void full_disk_leaves_what_was_there(void **state)
 }
 
 /*
- * Allocations fail in their turn, SQLite's too: one error, no file.  There are thousands, and alike:
- * all of the first are tried, then ever fewer.
+ * Allocations fail in their turn, SQLite's too: one error, no file.  There are thousands, and
+ * alike: all of the first are tried, then ever fewer.
  */
 static void failing_allocations(void **state)
 {
@@ -308,7 +308,7 @@ static void failing_allocations(void **state)
 	sample_trace(&trace);
 	sample_breakdown(&breakdown, &rank);
 	for (int compress = 0; compress < 2; compress++)
-		for (int64_t nth = 1;; nth += 1 + nth / 32) {
+		for (int64_t nth = 1;; nth += 1 + nth / 256) {
 			struct err err = {0};
 			mem_fail_after(nth);
 			const bool ok =
