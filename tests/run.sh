@@ -39,7 +39,7 @@ build() {
 		ninja -C "$folder" >>"$log" 2>&1; then
 		return 0
 	fi
-	cat "$log"
+	grep -v '^\[[0-9]*/[0-9]*\] [A-Z]' "$log" | tail -n 60
 	echo "run.sh: the build in $folder failed"
 	return 1
 }
