@@ -258,9 +258,8 @@ CREATE TABLE flop ( -- floating point operations of a step, averaged over the us
 
 -- A step a row.  unowned_ns is 0, always: the parts add up to the window.
 CREATE VIEW steps AS
-SELECT s.id AS step_id, s.name AS step, s.start_ns, s.end_ns,
-	s.end_ns - s.start_ns AS window_ns,
-	round((s.end_ns - s.start_ns) / 1e6, 3) AS window_ms,
+SELECT s.id, s.name, s.start_ns, s.end_ns, s.end_ns - s.start_ns AS duration_ns,
+	round((s.end_ns - s.start_ns) / 1e6, 3) AS duration_ms,
 	round(total(p.busy) / 1e6, 3) AS busy_ms, round(total(p.blocked) / 1e6, 3) AS blocked_ms,
 	round(total(p.starved) / 1e6, 3) AS starved_ms,
 	s.end_ns - s.start_ns - coalesce(sum(p.ns), 0) AS unowned_ns,

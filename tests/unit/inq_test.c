@@ -379,12 +379,12 @@ static void views(void **state)
 		{"SELECT s.name, s.end_ns - s.start_ns - sum(p.end_ns - p.start_ns) FROM step AS s"
 		 " JOIN part AS p ON p.step_id = s.id GROUP BY s.id",
 			"ProfilerStep#1 0\nProfilerStep#2 0\n"},
-		{"SELECT step, window_ns, unowned_ns, busy_ms, blocked_ms, starved_ms, used"
+		{"SELECT name, duration_ns, unowned_ns, busy_ms, blocked_ms, starved_ms, used"
 		 " FROM steps",
 			"ProfilerStep#1 200 0 0.0 0.0 0.0 0\nProfilerStep#2 700 0 0.0 0.0 0.001 "
 			"1\n"},
-		{"SELECT s.step, s.window_ns - sum(p.ns) FROM steps AS s"
-		 " JOIN parts_by_step AS p USING (step_id) GROUP BY step_id",
+		{"SELECT s.name, s.duration_ns - sum(p.ns) FROM steps AS s"
+		 " JOIN parts_by_step AS p ON p.step_id = s.id GROUP BY s.id",
 			"ProfilerStep#1 0\nProfilerStep#2 0\n"},
 		{"SELECT step_id, state, phase, blocked_on, waits_for, reason, how, ns"
 		 " FROM parts_by_step",
