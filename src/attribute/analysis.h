@@ -13,6 +13,8 @@ struct analysis_options {
 	bool keep_intervals; /* keep each rank's intervals and gpu_op phases, for the SQLite results
 			      */
 	uint32_t thread_count; /* ranks analysed at once; 0 for the number of cores */
+	bool has_path_from;    /* start the path on rank path_from, not on the last to arrive */
+	int32_t path_from;     /* a rank of the run */
 };
 
 /* ERR_INPUT when no GPU op is there, ERR_INTERNAL when a sum does not close. */

@@ -93,20 +93,14 @@ struct billed_range {
 	uint32_t gather;
 };
 
-/* A host range whose time is part of one gather's bill. */
-struct billed_range {
-	uint32_t range; /* host op */
-	uint32_t gather;
-};
-
 struct phases {
 	struct arena arena;
 	struct host_steps steps;
 	struct launch *launches; /* by gpu_op */
 	struct span *spans;	 /* by kind, thread, start */
 	uint32_t span_count;
-	uint32_t span_first[SPAN_KIND_COUNT +
-			    1];	    /* spans of kind k: [span_first[k], span_first[k+1]) */
+	/* Spans of kind k: [span_first[k], span_first[k + 1]). */
+	uint32_t span_first[SPAN_KIND_COUNT + 1];
 	struct alloc_group *allocs; /* by thread, start */
 	uint32_t alloc_count;
 	struct fsdp1_event *fsdp1; /* by time */
@@ -120,9 +114,9 @@ struct phases {
 	uint32_t compute_stream;    /* NULL_U32 if no compute op is there */
 	uint32_t compiled_ops;	    /* GPU ops of compiled regions in backward */
 	uint32_t micro_batch_count; /* the most that a step has, 0 if unknown */
-	uint32_t regions; /* recomputed stretches: autograd nodes that recompute before they go back
-			   */
-	uint32_t reentrant_regions; /* of them, by the reentrant implementation */
+	/* Autograd nodes that recompute before they go back, and those of them that do so by the
+	 * reentrant implementation. */
+	uint32_t regions, reentrant_regions;
 	bool is_fsdp1, is_fsdp2;
 };
 

@@ -1,0 +1,153 @@
+#include "attribute/path.h"
+
+/* Where a step begins or ends on the path. */
+struct border {
+	uint32_t rank;
+	int64_t at_ns; /* in the first rank's time */
+};
+
+static const struct window *window_of(const struct ranks *ranks, uint32_t rank, uint32_t step)
+{
+	return &ranks->items[rank]
+			.partition.windows[ranks->step_of[(size_t)rank * ranks->step_count + step]];
+}
+
+/* The rank that reaches the first collective of `step` last, if there is one. */
+static uint32_t last_to_begin(const struct ranks *ranks, uint32_t step)
+{
+	uint32_t first_match = NULL_U32;
+	int64_t first_ns = INT64_MAX;
+	for (uint32_t m = 0; m < ranks->match_count; m++) {
+		const uint32_t collective = ranks->collective[(size_t)m * ranks->count];
+		if (collective == NULL_U32 || ranks->matches[m].seen != ranks->count)
+			continue;
+		const struct rank_analysis *rank = &ranks->items[0];
+		const struct launch *launch =
+			&rank->phases.launches[rank->trace->collectives.gpu_op_id[collective]];
+		if (launch->step == ranks->step_of[step] && launch->start_ns < first_ns) {
+			first_ns = launch->start_ns;
+			first_match = m;
+		}
+	}
+	return first_match == NULL_U32 ? NULL_U32 : ranks->matches[first_match].last;
+}
+
+/* The border before `step`; step_count asks for the end of the last. */
+static struct border border_before(const struct ranks *ranks, uint32_t start_rank, uint32_t step)
+{
+	const bool is_end = step == ranks->step_count;
+	uint32_t rank = start_rank;
+	if (rank == PATH_START_LAST && !is_end && ranks->count > 1 &&
+		ranks->items[0].phases.steps.count)
+		rank = last_to_begin(ranks, step);
+	const uint32_t window = is_end ? step - 1 : step;
+	int64_t best_ns = INT64_MIN;
+	for (uint32_t r = 0; r < ranks->count; r++) {
+		if (rank != NULL_U32 && rank != r)
+			continue;
+		const struct window *w = window_of(ranks, r, window);
+		const int64_t at_ns = (is_end ? w->end_ns : w->start_ns) + ranks->items[r].clock_ns;
+		if (at_ns > best_ns) {
+			best_ns = at_ns;
+			start_rank = r;
+		}
+	}
+	return (struct border){start_rank, best_ns};
+}
+
+/* The collective that a blocked interval is held by, as a match; NULL_U32 if none. */
+static uint32_t match_of(const struct rank_analysis *rank, const struct interval *interval)
+{
+	if (!interval || interval->state != STATE_BLOCKED || interval->gpu_op_id == NULL_U32)
+		return NULL_U32;
+	const uint32_t collective = rank->collective_of[interval->gpu_op_id];
+	return collective == NULL_U32 ? NULL_U32 : rank->match[collective];
+}
+
+struct walker {
+	const struct ranks *ranks;
+	const struct path_visitor *visitor;
+	uint32_t step;
+	uint32_t rank;
+	int64_t at_ns;	  /* the walk has owners for all that is later */
+	uint32_t stalled; /* hops since time last moved */
+};
+
+static bool own(
+	struct walker *walker, const struct interval *interval, int64_t start_ns, struct err *err)
+{
+	const struct path_stretch stretch = {.start_ns = start_ns,
+		.end_ns = walker->at_ns,
+		.step = walker->step,
+		.rank = walker->rank,
+		.interval = interval};
+	if (stretch.end_ns > stretch.start_ns) {
+		if (!walker->visitor->stretch(walker->visitor->context, &stretch, err))
+			return false;
+		walker->stalled = 0;
+	}
+	walker->at_ns = start_ns;
+	return true;
+}
+
+/* One interval back, or one hop. */
+static bool step_back(struct walker *walker, int64_t border_ns, struct err *err)
+{
+	const struct ranks *ranks = walker->ranks;
+	const struct rank_analysis *rank = &ranks->items[walker->rank];
+	const int64_t local_ns = walker->at_ns - rank->clock_ns;
+	const uint32_t at = partition_at(&rank->partition, local_ns - 1);
+	if (at == NULL_U32)
+		return own(walker, NULL, border_ns, err);
+	const struct interval *interval = &rank->partition.items[at];
+	if (interval->end_ns < local_ns) {
+		/* Past the rank's last window nothing was attributed. */
+		const int64_t end_ns = interval->end_ns + rank->clock_ns;
+		return own(walker, NULL, end_ns > border_ns ? end_ns : border_ns, err);
+	}
+	int64_t start_ns = interval->start_ns + rank->clock_ns;
+	if (start_ns < border_ns)
+		start_ns = border_ns;
+
+	const uint32_t m = match_of(rank, interval);
+	const struct match *match = m == NULL_U32 ? NULL : &ranks->matches[m];
+	if (!match || match->last == walker->rank || match->arrived_ns <= start_ns ||
+		walker->stalled >= ranks->count)
+		return own(walker, interval, start_ns, err);
+
+	const int64_t hop_ns =
+		match->arrived_ns < walker->at_ns ? match->arrived_ns : walker->at_ns;
+	if (!own(walker, interval, hop_ns, err))
+		return false;
+	const struct path_hop hop = {.step = walker->step,
+		.match = m,
+		.from = walker->rank,
+		.to = match->last,
+		.ns = hop_ns - start_ns};
+	walker->rank = match->last;
+	walker->stalled++;
+	return walker->visitor->hop(walker->visitor->context, &hop, err);
+}
+
+bool path_walk(const struct ranks *ranks, uint32_t start_rank, const struct path_visitor *visitor,
+	int64_t *ret_wall_ns, struct err *err)
+{
+	struct border end = border_before(ranks, start_rank, ranks->step_count);
+	for (uint32_t step = ranks->step_count; step-- > 0;) {
+		const struct border start = border_before(ranks, start_rank, step);
+		struct walker walker = {.ranks = ranks,
+			.visitor = visitor,
+			.step = step,
+			.rank = end.rank,
+			.at_ns = end.at_ns};
+		ret_wall_ns[step] = end.at_ns - start.at_ns;
+		if (ret_wall_ns[step] < 0)
+			return err_set(err, ERR_INTERNAL, "step %s ends before it starts",
+				ranks->step_names[step]);
+		while (walker.at_ns > start.at_ns)
+			if (!step_back(&walker, start.at_ns, err))
+				return false;
+		end = start;
+	}
+	return true;
+}
