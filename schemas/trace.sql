@@ -254,7 +254,7 @@ CREATE TABLE flop ( -- floating point operations of a step, averaged over the us
 ) STRICT;
 
 -- Views: names joined, words for numbers, durations beside starts.  Milliseconds are for reading;
--- sums are exact in nanoseconds.
+-- sums are exact in nanoseconds.  Names of kernels are long, so they stand last.
 
 -- A step a row.  unowned_ns is 0, always: the parts add up to the window.
 CREATE VIEW steps AS
@@ -303,14 +303,14 @@ ORDER BY s.id, p.ns DESC;
 -- Every GPU op.  kind is kernel, memcpy, memset, or collective for the kernels that NCCL runs; only
 -- compute ops have a phase.
 CREATE VIEW kernels AS
-SELECT g.id AS gpu_op_id, name.value AS name,
+SELECT g.id AS gpu_op_id,
 	CASE WHEN EXISTS (SELECT 1 FROM collective AS c WHERE c.gpu_op_id = g.id)
 		THEN 'collective' ELSE kind.word END AS kind,
 	phase.word AS phase, how.word AS how, s.id AS step_id, s.name AS step, u.name AS unit,
 	stream.device, stream.cuda_stream AS stream, g.start_ns, g.end_ns,
 	g.end_ns - g.start_ns AS duration_ns, g.bytes,
 	g.grid_x || 'x' || g.grid_y || 'x' || g.grid_z AS grid,
-	g.block_x || 'x' || g.block_y || 'x' || g.block_z AS block
+	g.block_x || 'x' || g.block_y || 'x' || g.block_z AS block, name.value AS name
 FROM gpu_op AS g
 JOIN string AS name ON name.id = g.name_id
 JOIN stream ON stream.id = g.stream_id
@@ -323,8 +323,8 @@ LEFT JOIN word AS how ON how.domain = 'how' AND how.value = o.how;
 
 -- Compute ops by phase and name, over the whole trace, the longest first.
 CREATE VIEW kernels_by_phase AS
-SELECT phase.word AS phase, name.value AS name, k.count, k.total_ns,
-	round(k.total_ns / 1e6, 3) AS total_ms, k.total_ns / k.count AS mean_ns, k.min_ns, k.max_ns
+SELECT phase.word AS phase, k.count, k.total_ns, round(k.total_ns / 1e6, 3) AS total_ms,
+	k.total_ns / k.count AS mean_ns, k.min_ns, k.max_ns, name.value AS name
 FROM (
 	SELECT o.phase, g.name_id, count(*) AS count, sum(g.end_ns - g.start_ns) AS total_ns,
 		min(g.end_ns - g.start_ns) AS min_ns, max(g.end_ns - g.start_ns) AS max_ns
@@ -372,9 +372,10 @@ LEFT JOIN unit AS u ON u.id = o.unit_id;
 -- near 0 on an idle GPU, the host is late there.
 CREATE VIEW launches AS
 SELECT a.id AS api_call_id, g.id AS gpu_op_id, call.value AS call, t.os_tid AS thread,
-	a.start_ns, a.end_ns, a.end_ns - a.start_ns AS duration_ns, name.value AS name,
+	a.start_ns, a.end_ns, a.end_ns - a.start_ns AS duration_ns,
 	g.start_ns AS gpu_start_ns, g.end_ns - g.start_ns AS gpu_duration_ns,
-	g.start_ns - a.end_ns AS ahead_ns, phase.word AS phase, s.id AS step_id, s.name AS step
+	g.start_ns - a.end_ns AS ahead_ns, phase.word AS phase, s.id AS step_id, s.name AS step,
+	name.value AS name
 FROM gpu_op AS g
 JOIN api_call AS a ON a.id = g.api_call_id
 JOIN string AS call ON call.id = a.name_id
