@@ -227,7 +227,9 @@ static void no_databases_at_all(void **state)
 static void damaged_archives(void **state)
 {
 	(void)state;
+	struct trace expected;
 	size_t size;
+	sample_trace(&expected);
 	char *bytes = read_file(packed, &size);
 	for (size_t left = 0; left < size; left += 97) {
 		write_file(other, bytes, left);
@@ -238,10 +240,15 @@ static void damaged_archives(void **state)
 		write_file(other, bytes, size);
 		struct trace trace;
 		struct err err = {0};
-		if (inq_read(other, true, &trace, &err))
-			fail_msg("a wrong byte at %zu passed the checksum", at);
+		/* Some bits of zstd mean nothing; the checksum sees to it that all others are seen.
+		 */
+		if (inq_read(other, true, &trace, &err)) {
+			assert_same_trace(&expected, &trace);
+			trace_done(&trace);
+		}
 		bytes[at] ^= 0x55;
 	}
+	trace_done(&expected);
 	free(bytes);
 }
 
