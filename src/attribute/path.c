@@ -32,27 +32,40 @@ static uint32_t last_to_begin(const struct ranks *ranks, uint32_t step)
 	return first_match == NULL_U32 ? NULL_U32 : ranks->matches[first_match].last;
 }
 
-/* The border before `step`; step_count asks for the end of the last. */
-static struct border border_before(const struct ranks *ranks, uint32_t start_rank, uint32_t step)
+static int64_t window_end(const struct ranks *ranks, uint32_t rank, uint32_t step)
 {
-	const bool is_end = step == ranks->step_count;
-	uint32_t rank = start_rank;
-	if (rank == PATH_START_LAST && !is_end && ranks->count > 1 &&
-		ranks->items[0].phases.steps.count)
-		rank = last_to_begin(ranks, step);
-	const uint32_t window = is_end ? step - 1 : step;
-	int64_t best_ns = INT64_MIN;
-	for (uint32_t r = 0; r < ranks->count; r++) {
-		if (rank != NULL_U32 && rank != r)
-			continue;
-		const struct window *w = window_of(ranks, r, window);
-		const int64_t at_ns = (is_end ? w->end_ns : w->start_ns) + ranks->items[r].clock_ns;
-		if (at_ns > best_ns) {
-			best_ns = at_ns;
-			start_rank = r;
-		}
+	return window_of(ranks, rank, step)->end_ns + ranks->items[rank].clock_ns;
+}
+
+/* Where the walk begins: the latest end of the last step; from a given rank, the earliest. */
+static struct border last_border(const struct ranks *ranks, uint32_t start_rank)
+{
+	const uint32_t last = ranks->step_count - 1;
+	struct border border = {0, window_end(ranks, 0, last)};
+	for (uint32_t r = 1; r < ranks->count; r++) {
+		const int64_t at_ns = window_end(ranks, r, last);
+		if (start_rank == PATH_START_LAST ? at_ns > border.at_ns : at_ns < border.at_ns)
+			border = (struct border){r, at_ns};
 	}
-	return (struct border){start_rank, best_ns};
+	if (start_rank != PATH_START_LAST)
+		border.rank = start_rank;
+	return border;
+}
+
+/* The border before `step`: where the rank that the others wait for first in it begins it. */
+static struct border border_before(const struct ranks *ranks, uint32_t step)
+{
+	uint32_t rank = NULL_U32;
+	if (ranks->count > 1 && ranks->items[0].phases.steps.count)
+		rank = last_to_begin(ranks, step);
+	struct border border = {0, INT64_MIN};
+	for (uint32_t r = 0; r < ranks->count; r++) {
+		const int64_t at_ns =
+			window_of(ranks, r, step)->start_ns + ranks->items[r].clock_ns;
+		if ((rank == NULL_U32 || rank == r) && at_ns > border.at_ns)
+			border = (struct border){r, at_ns};
+	}
+	return border;
 }
 
 /* The collective that a blocked interval is held by, as a match; NULL_U32 if none. */
@@ -132,9 +145,11 @@ static bool step_back(struct walker *walker, int64_t border_ns, struct err *err)
 bool path_walk(const struct ranks *ranks, uint32_t start_rank, const struct path_visitor *visitor,
 	int64_t *ret_wall_ns, struct err *err)
 {
-	struct border end = border_before(ranks, start_rank, ranks->step_count);
+	if (!ranks->step_count)
+		return true;
+	struct border end = last_border(ranks, start_rank);
 	for (uint32_t step = ranks->step_count; step-- > 0;) {
-		const struct border start = border_before(ranks, start_rank, step);
+		const struct border start = border_before(ranks, step);
 		struct walker walker = {.ranks = ranks,
 			.visitor = visitor,
 			.step = step,

@@ -32,8 +32,10 @@ struct path_visitor {
 };
 
 /*
- * Walks the steps [first, count) of ranks.step_names.  `start_rank` is PATH_START_LAST or a rank's
- * number.  `ret_wall_ns[step]` is the length of each step's path; its stretches sum to it.
+ * Walks the steps [first, count) of ranks.step_names.  `start_rank` is PATH_START_LAST, or the
+ * number of a rank to start on at the last instant that all ranks' windows cover: wherever a walk
+ * starts, it is soon on the rank that the others wait for.  `ret_wall_ns[step]` is the length of
+ * each step's path; its stretches sum to it.
  */
 bool path_walk(const struct ranks *ranks, uint32_t start_rank, const struct path_visitor *visitor,
 	int64_t *ret_wall_ns, struct err *err);
