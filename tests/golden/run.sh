@@ -4,8 +4,7 @@
 # Usage: INQUEST=path/to/inquest sh tests/golden/run.sh [--refresh] [TOPIC...]
 # Prints TAP.  --refresh writes those files from what happens now: read the diff before a commit.
 #
-# A case runs in an empty folder that holds two links: `samples`, and `data` (tests/golden/data).
-# `inquest` is on its PATH.
+# A case runs in a folder that holds nothing but `samples`; `inquest` is on its PATH.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -73,7 +72,6 @@ for folder in "$@"; do
 		work=$scratch/work
 		mkdir "$work"
 		ln -s "$root/samples" "$work/samples"
-		ln -s "$here/data" "$work/data"
 		code=0
 		(cd "$work" && sh "$case") >"$scratch/got.stdout" 2>"$scratch/got.stderr" </dev/null ||
 			code=$?

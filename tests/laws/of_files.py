@@ -3,7 +3,6 @@
 import functools
 import json
 import sqlite3
-import subprocess
 
 import traces
 from of_runs import diagnostics
@@ -60,14 +59,11 @@ def windowed(bench, name, size):
 
 def imported(bench, name, folder, ending):
     """The same bytes of JSON from our own files as from what they were made of."""
-    place = folder / f"{name}.imported"
-    if not place.exists():
-        done = bench.tool.run("import", bench.run(name), "-o", str(place))
-        expect(done.code == 0, f"import: exit {done.code}: {done.err.strip()}")
-    if ending == "inq.zst":
-        for file in place.glob("*.inq"):
-            subprocess.run(["zstd", "-qf", str(file)], check=True)
-    again = str(place / f"*.{ending}")
+    place = folder / f"{name}.{ending}"
+    compress = ("--compress",) if ending.endswith(".zst") else ()
+    done = bench.tool.run("import", bench.run(name), "-o", str(place), *compress)
+    expect(done.code == 0, f"import: exit {done.code}: {done.err.strip()}")
+    again = str(place / f"{name}.rank*.{ending}")
     for command in ("breakdown", "gathers"):
         one = bench.tool.run(command, bench.run(name), "--format", "json").out
         two = bench.tool.run(command, again, "--format", "json").out
@@ -77,7 +73,7 @@ def imported(bench, name, folder, ending):
 
 def database(bench, name, folder):
     """A person with a SQLite shell finds the same numbers."""
-    place = folder / f"{name}.imported"
+    place = folder / f"{name}.inq"
     run = bench.tool.breakdown(bench.run(name))
     for rank in run["ranks"]:
         file = next(place.glob(f"*rank{rank['rank']}*.inq"))

@@ -4,6 +4,8 @@ A key is state/detail.  Where the reading knows less than we do, ours is folded:
 forward or backward only, its other collectives say no context.
 """
 
+import re
+
 KINDS = {"AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "AllReduce": "all_reduce",
          "SendRecv": "send_recv", "Broadcast": "broadcast"}
 PHASES = {"fsdp-copy": "fsdp"}
@@ -55,13 +57,20 @@ def theirs(parts, unit_ns):
     return total
 
 
-def whole_starved(total):
-    """The same with everything starved under one key."""
-    folded = {}
+def folded(total, rename):
+    """The same with the keys that `rename` makes alike put together."""
+    fewer = {}
     for key, value in total.items():
-        key = "starved" if key.startswith("starved") else key
-        folded[key] = folded.get(key, 0) + value
-    return folded
+        fewer[rename(key)] = fewer.get(rename(key), 0) + value
+    return fewer
+
+
+def starved_as_a_whole(key):
+    return "starved" if key.startswith("starved") else key
+
+
+def told_backward(key):
+    return re.sub(r"/(recompute|unknown)$", "/backward", key)
 
 
 def mean(totals):
