@@ -1,0 +1,223 @@
+#include "compare/pair.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "compare/buckets.h"
+#include "compare/differences.h"
+#include "compare/evidence.h"
+#include "compare/sentences.h"
+
+#define MIN_WINDOWS 4	  /* a run; with fewer an interval says nothing */
+#define FLOOR_FRAC  0.025 /* of base's step: measured spread of GPU- and communication-bound runs \
+			   */
+#define FLOOR_LAUNCH_FRAC 0.15 /* the same of launch-bound runs */
+#define INFLATION_FROM_NS 1500 /* what the profiler costs a host event, measured range */
+#define INFLATION_TO_NS	  3500
+
+/* A cause's exact change and its interval before rounding. */
+struct change {
+	double ns;
+	double half_ns; /* of the 95 % interval */
+};
+
+static struct change bucket_change(const struct buckets *a, const struct buckets *b, enum bucket k)
+{
+	return (struct change){
+		stats_mean(b->ns[k], b->step_count) - stats_mean(a->ns[k], a->step_count),
+		stats_welch_half_width(stats_variance(a->ns[k], a->step_count), a->step_count,
+			stats_variance(b->ns[k], b->step_count), b->step_count)};
+}
+
+static void split_causes(const struct pair_facts *pair, const struct buckets *a,
+	const struct buckets *b, bool only_checkpointing, struct change changes[CAUSE_COUNT])
+{
+	static const struct {
+		enum cause cause;
+		enum bucket bucket;
+	} same[] = {
+		{CAUSE_RECOMPUTE, BUCKET_RECOMPUTE},
+		{CAUSE_RECOMPUTE_DISPATCH, BUCKET_RECOMPUTE_DISPATCH},
+		{CAUSE_REPEATED_ALL_GATHER, BUCKET_REPEATED},
+		{CAUSE_LOST_OVERLAP, BUCKET_OVERLAP},
+		{CAUSE_UNIT_OVERHEAD, BUCKET_UNIT},
+		{CAUSE_ALLOCATOR, BUCKET_ALLOCATOR},
+		{CAUSE_HOST, BUCKET_HOST},
+		{CAUSE_COPIES, BUCKET_COPIES},
+		{CAUSE_OTHER, BUCKET_OTHER},
+	};
+	memset(changes, 0, CAUSE_COUNT * sizeof *changes);
+	for (uint32_t i = 0; i < sizeof same / sizeof *same; i++)
+		changes[same[i].cause] = bucket_change(a, b, same[i].bucket);
+
+	/* The split of these two has no interval of its own: that of their sum bounds both. */
+	const struct change work = bucket_change(a, b, BUCKET_WORK);
+	const double speed_ns = evidence_kernel_speed(pair);
+	changes[CAUSE_KERNEL_SPEED] = (struct change){speed_ns, work.half_ns};
+	changes[CAUSE_OTHER_WORK] = (struct change){work.ns - speed_ns, work.half_ns};
+
+	const struct change dispatch = bucket_change(a, b, BUCKET_DISPATCH);
+	const double host_ns = evidence_host_speed(pair);
+	changes[CAUSE_HOST_SPEED] = (struct change){host_ns, dispatch.half_ns};
+	struct change *rest = &changes[only_checkpointing ? CAUSE_WRAPPER_DISPATCH : CAUSE_HOST];
+	rest->ns += dispatch.ns - host_ns;
+	rest->half_ns =
+		only_checkpointing ? dispatch.half_ns : hypot(rest->half_ns, dispatch.half_ns);
+}
+
+/* Integers that sum to the whole exactly: what rounding leaves goes to the largest remainders. */
+static void round_causes(const struct change changes[CAUSE_COUNT], int64_t whole_ns,
+	struct cause_result causes[CAUSE_COUNT])
+{
+	int64_t sum_ns = 0;
+	double remainder[CAUSE_COUNT];
+	for (uint32_t c = 0; c < CAUSE_COUNT; c++) {
+		const double down = floor(changes[c].ns);
+		causes[c].ns = (int64_t)down;
+		remainder[c] = changes[c].ns - down;
+		sum_ns += causes[c].ns;
+	}
+	for (; sum_ns < whole_ns; sum_ns++) {
+		uint32_t best = 0;
+		for (uint32_t c = 1; c < CAUSE_COUNT; c++)
+			if (remainder[c] > remainder[best])
+				best = c;
+		causes[best].ns++;
+		remainder[best] -= 1;
+	}
+	for (; sum_ns > whole_ns; sum_ns--) {
+		uint32_t best = 0;
+		for (uint32_t c = 1; c < CAUSE_COUNT; c++)
+			if (remainder[c] < remainder[best])
+				best = c;
+		causes[best].ns--;
+		remainder[best] += 1;
+	}
+}
+
+static void set_noise(const struct breakdown *base, const struct breakdown *checkpointed,
+	const struct buckets *a, const struct buckets *b, const struct change changes[CAUSE_COUNT],
+	struct comparison *ret)
+{
+	ret->launch_bound = base->launch_bound || checkpointed->launch_bound;
+	ret->is_floor = a->step_count < MIN_WINDOWS || b->step_count < MIN_WINDOWS;
+	double half_ns;
+	if (ret->is_floor) {
+		half_ns =
+			(ret->launch_bound ? FLOOR_LAUNCH_FRAC : FLOOR_FRAC) * (double)ret->base_ns;
+		ret->delta_ci95_ns[0] = ret->delta_ci95_ns[1] = NULL_I64;
+	} else {
+		half_ns = stats_welch_half_width(stats_variance(a->wall_ns, a->step_count),
+			a->step_count, stats_variance(b->wall_ns, b->step_count), b->step_count);
+		ret->delta_ci95_ns[0] = ret->delta_ns - llround(half_ns);
+		ret->delta_ci95_ns[1] = ret->delta_ns + llround(half_ns);
+	}
+	ret->noise_ns = llround(half_ns);
+	for (uint32_t c = 0; c < CAUSE_COUNT; c++) {
+		struct cause_result *cause = &ret->causes[c];
+		cause->ci95_ns[0] = cause->ci95_ns[1] = NULL_I64;
+		if (ret->is_floor)
+			continue;
+		cause->ci95_ns[0] = cause->ns - llround(changes[c].half_ns);
+		cause->ci95_ns[1] = cause->ns + llround(changes[c].half_ns);
+	}
+}
+
+/* How each cause was reached: the weakest link of what it is made of. */
+static void set_hows(const struct pair_facts *pair, struct comparison *ret)
+{
+	static const uint8_t hows[CAUSE_COUNT] = {
+		[CAUSE_RECOMPUTE] = HOW_STRUCTURAL,
+		[CAUSE_RECOMPUTE_DISPATCH] = HOW_STRUCTURAL,
+		[CAUSE_REPEATED_ALL_GATHER] = HOW_STRUCTURAL,
+		[CAUSE_LOST_OVERLAP] = HOW_INFERRED,
+		[CAUSE_UNIT_OVERHEAD] = HOW_STRUCTURAL,
+		[CAUSE_WRAPPER_DISPATCH] = HOW_INFERRED,
+		[CAUSE_KERNEL_SPEED] = HOW_MATCHED,
+		[CAUSE_OTHER_WORK] = HOW_MATCHED,
+		[CAUSE_HOST_SPEED] = HOW_INFERRED,
+		[CAUSE_ALLOCATOR] = HOW_STRUCTURAL,
+		[CAUSE_HOST] = HOW_INFERRED,
+		[CAUSE_COPIES] = HOW_INFERRED,
+		[CAUSE_OTHER] = HOW_UNKNOWN,
+	};
+	for (uint32_t c = 0; c < CAUSE_COUNT; c++)
+		ret->causes[c].how = hows[c];
+	if (pair->base->facts->has_compiled || pair->checkpointed->facts->has_compiled)
+		ret->causes[CAUSE_RECOMPUTE].how = ret->causes[CAUSE_RECOMPUTE_DISPATCH].how =
+			HOW_MATCHED;
+}
+
+static void set_times(const struct buckets *a, const struct buckets *b, struct comparison *ret)
+{
+	ret->base_ns = llround(stats_mean(a->wall_ns, a->step_count));
+	ret->checkpointed_ns = llround(stats_mean(b->wall_ns, b->step_count));
+	ret->delta_ns = ret->checkpointed_ns - ret->base_ns;
+}
+
+static void set_inflation(
+	const struct breakdown *base, const struct breakdown *checkpointed, struct comparison *ret)
+{
+	const struct breakdown *runs[] = {base, checkpointed};
+	for (uint32_t r = 0; r < 2; r++) {
+		ret->inflation_ns[r][0] = llround(runs[r]->facts->host_events * INFLATION_FROM_NS);
+		ret->inflation_ns[r][1] = llround(runs[r]->facts->host_events * INFLATION_TO_NS);
+	}
+}
+
+static bool split(const struct breakdown *base, const struct breakdown *checkpointed,
+	const struct differences *differences, struct comparison *ret, struct err *err)
+{
+	bool *base_chosen, *checkpointed_chosen;
+	if (!bills_choose(base->facts, checkpointed->facts, differences->same_units, &ret->arena,
+		    &base_chosen, err) ||
+		!bills_choose(checkpointed->facts, base->facts, differences->same_units,
+			&ret->arena, &checkpointed_chosen, err))
+		return false;
+	const struct pair_facts pair = {.base = base,
+		.checkpointed = checkpointed,
+		.base_chosen = base_chosen,
+		.checkpointed_chosen = checkpointed_chosen,
+		.scale = ret->normalised_to_tokens ? 1 / ret->token_ratio : 1,
+		.same_work = differences->same_work};
+	struct buckets a, b;
+	if (!buckets_make(base->facts, base_chosen, 1, &ret->arena, &a, err) ||
+		!buckets_make(
+			checkpointed->facts, checkpointed_chosen, pair.scale, &ret->arena, &b, err))
+		return false;
+	struct change changes[CAUSE_COUNT];
+	split_causes(&pair, &a, &b, ret->checkpointing_is_only_difference, changes);
+	set_times(&a, &b, ret);
+	round_causes(changes, ret->delta_ns, ret->causes);
+	set_noise(base, checkpointed, &a, &b, changes, ret);
+	set_hows(&pair, ret);
+	return evidence_add(&pair, ret, err) && sentences_add(&pair, ret, err);
+}
+
+bool compare_runs(const struct breakdown *base, const struct breakdown *checkpointed,
+	struct comparison *ret, struct err *err)
+{
+	*ret = (struct comparison){.token_ratio = NAN};
+	struct differences differences;
+	if (!differences_find(base, checkpointed, &ret->arena, &differences, err)) {
+		comparison_done(ret);
+		return false;
+	}
+	ret->comparable = differences.comparable;
+	ret->differences = differences.items;
+	ret->difference_count = differences.count;
+	ret->checkpointing_is_only_difference = differences.checkpointing_is_only_difference;
+	if (base->tokens_per_step != NULL_I64 && checkpointed->tokens_per_step != NULL_I64 &&
+		base->tokens_per_step > 0) {
+		ret->token_ratio =
+			(double)checkpointed->tokens_per_step / (double)base->tokens_per_step;
+		ret->normalised_to_tokens = base->tokens_per_step != checkpointed->tokens_per_step;
+	}
+	set_inflation(base, checkpointed, ret);
+	if (!split(base, checkpointed, &differences, ret, err)) {
+		comparison_done(ret);
+		return false;
+	}
+	return true;
+}
