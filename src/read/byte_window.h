@@ -46,8 +46,8 @@ bool byte_window_over(struct byte_window *window, const char *bytes, size_t leng
 void byte_window_done(struct byte_window *window);
 
 /*
- * Brings in more bytes after `end`; bytes before the lesser of `at` and `hold` may go.  False when
- * there are none.
+ * Brings in more bytes after `end`; bytes before the lesser of `at` and `hold` may go, and what
+ * stays may move.  False when there are no more.
  */
 bool byte_window_more(struct byte_window *window);
 

@@ -4,6 +4,7 @@
 
 #include "read/json_bytes.h"
 
+#define MAX_NUMBER_BYTES   64	  /* of what is no number, which may be looked at to see that */
 #define MAX_REPAIRED_BYTES 65536u /* a repair that needs more has missed the closing quote */
 
 static bool fail(struct json_scan *scan, const char *problem)
@@ -74,21 +75,21 @@ enum json_kind json_peek(struct json_scan *scan)
 {
 	switch (next_byte(scan)) {
 	case '{':
-		return JSON_OBJECT;
+		return SCAN_OBJECT;
 	case '[':
-		return JSON_ARRAY;
+		return SCAN_ARRAY;
 	case '"':
-		return JSON_TEXT;
+		return SCAN_TEXT;
 	case 't':
-		return JSON_TRUE;
+		return SCAN_TRUE;
 	case 'f':
-		return JSON_FALSE;
+		return SCAN_FALSE;
 	case 'n': {
 		/* null or nan */
 		const size_t left = (size_t)(scan->window->end - scan->window->at);
 		if (left < 2)
 			byte_window_more(scan->window);
-		return scan->window->at[1] == 'a' ? JSON_NUMBER : JSON_NULL;
+		return scan->window->at[1] == 'a' ? SCAN_NUMBER : SCAN_NULL;
 	}
 	case '-':
 	case '+':
@@ -106,9 +107,9 @@ enum json_kind json_peek(struct json_scan *scan)
 	case '7':
 	case '8':
 	case '9':
-		return JSON_NUMBER;
+		return SCAN_NUMBER;
 	default:
-		return JSON_NOTHING;
+		return SCAN_NOTHING;
 	}
 }
 
@@ -314,6 +315,7 @@ static bool next_plain_key(struct json_scan *scan, struct json_text *ret)
 
 bool json_next_key(struct json_scan *scan, struct json_text *ret)
 {
+	scan->is_in_array = false;
 	if (!scan->problem && !scan->repairs_quotes && next_plain_key(scan, ret))
 		return true;
 	if (!next_member(scan, '}'))
@@ -340,6 +342,7 @@ bool json_next_key(struct json_scan *scan, struct json_text *ret)
 
 bool json_next_item(struct json_scan *scan)
 {
+	scan->is_in_array = true;
 	return next_member(scan, ']');
 }
 
@@ -352,7 +355,7 @@ bool json_read_text(struct json_scan *scan, struct json_text *ret)
 		return fail_cut(scan);
 	if (c != '"')
 		return fail(scan, "a text in quotes is expected here");
-	return read_text(scan, true, ret);
+	return read_text(scan, !scan->is_in_array, ret);
 }
 
 bool json_read_number(struct json_scan *scan, struct decimal *ret)
@@ -365,15 +368,17 @@ bool json_read_number(struct json_scan *scan, struct decimal *ret)
 	for (;;) {
 		const char *after = decimal_parse(window->at, ret);
 		/* What stops at the window's end may go on behind it. */
-		const bool may_go_on = after ? after >= window->end : window->end - window->at < 64;
+		const bool may_go_on =
+			after ? after >= window->end : window->end - window->at < MAX_NUMBER_BYTES;
+		const size_t length = after ? (size_t)(after - window->at) : 0;
 		if (may_go_on && byte_window_more(window))
 			continue;
 		if (!after)
-			return may_go_on && window->is_at_end ? fail_cut(scan)
-							      : fail(scan, "no number");
+			return may_go_on && !window->is_overfull ? fail_cut(scan)
+								 : fail(scan, "no number");
 		if (!ret->is_strict)
 			note(scan, NOTE_NOT_FINITE);
-		window->at = after;
+		window->at += length;
 		return true;
 	}
 }
@@ -383,7 +388,7 @@ bool json_read_word(struct json_scan *scan, enum json_kind *ret)
 	static const struct {
 		const char *text;
 		enum json_kind kind;
-	} words[] = {{"true", JSON_TRUE}, {"false", JSON_FALSE}, {"null", JSON_NULL}};
+	} words[] = {{"true", SCAN_TRUE}, {"false", SCAN_FALSE}, {"null", SCAN_NULL}};
 	if (scan->problem)
 		return false;
 	if (next_byte(scan) == '\0')
@@ -520,13 +525,13 @@ bool json_skip(struct json_scan *scan)
 		return false;
 	const enum json_kind kind = json_peek(scan);
 	switch (kind) {
-	case JSON_OBJECT:
-	case JSON_ARRAY:
+	case SCAN_OBJECT:
+	case SCAN_ARRAY:
 		scan->window->at++;
 		return skip_brackets(scan, 1);
-	case JSON_TEXT:
-		return skip_text(scan, true);
-	case JSON_NUMBER: {
+	case SCAN_TEXT:
+		return skip_text(scan, !scan->is_in_array);
+	case SCAN_NUMBER: {
 		struct decimal number;
 		return json_read_number(scan, &number);
 	}

@@ -24,14 +24,14 @@
 #define JSON_MAX_DEPTH 512 /* deeper nesting is a problem, not a stack overflow */
 
 enum json_kind {
-	JSON_NOTHING, /* the end of the bytes, or no value */
-	JSON_OBJECT,
-	JSON_ARRAY,
-	JSON_TEXT,
-	JSON_NUMBER,
-	JSON_TRUE,
-	JSON_FALSE,
-	JSON_NULL
+	SCAN_NOTHING, /* the end of the bytes, or no value */
+	SCAN_OBJECT,
+	SCAN_ARRAY,
+	SCAN_TEXT,
+	SCAN_NUMBER,
+	SCAN_TRUE,
+	SCAN_FALSE,
+	SCAN_NULL
 };
 
 /* What was wrong and accepted. */
@@ -52,8 +52,9 @@ struct json_text {
 
 struct json_scan {
 	struct byte_window *window;
-	uint32_t depth; /* containers entered and not left */
-	bool is_first;	/* nothing of the innermost container was read yet */
+	uint32_t depth;	  /* containers entered and not left */
+	bool is_first;	  /* nothing of the innermost container was read yet */
+	bool is_in_array; /* the value that comes is an array's item */
 	bool repairs_quotes;
 	bool has_notes;
 	uint32_t notes[JSON_NOTE_COUNT];

@@ -16,6 +16,7 @@ struct kineto {
 	bool has_list;	 /* an event list was found */
 	bool has_events; /* and an event in it */
 	bool is_cut;	 /* the bytes ended too early */
+	bool is_over;	 /* nothing more of the document can be read */
 	bool is_failed;	 /* an error that ends the reading was set */
 };
 
@@ -105,21 +106,18 @@ static bool find_event(struct kineto *k, char last)
 	static const char *const first_keys[] = {
 		"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "s", "bp", "args"};
 	struct byte_window *window = k->scan.window;
-	char before = '\0';
 	for (;;) {
 		const char c = peek_ahead(window, 0);
 		if (c == '\0' && window->at == window->end)
 			return false;
 		/* The comma between two events may be what is missing. */
-		if (c == '{' && (last == '}' || (last == ',' && before == '}')) &&
+		if (c == '{' && (last == ',' || last == '}') &&
 			is_key_ahead(window, 1, first_keys, sizeof first_keys / sizeof *first_keys))
 			return true;
 		if (c == ']' && last == '}')
 			return true;
-		if (!is_space(c)) {
-			before = last;
+		if (!is_space(c))
 			last = c;
-		}
 		window->at++;
 	}
 }
@@ -168,7 +166,7 @@ static enum event_result take_event(struct kineto *k, struct event_dirt *dirt)
 	const uint32_t depth = scan->depth;
 	scan->window->hold = offset;
 	drop_notes(k);
-	if (json_peek(scan) != JSON_OBJECT) {
+	if (json_peek(scan) != SCAN_OBJECT) {
 		if (json_skip(scan))
 			return EVENT_STRANGE;
 		return scan->is_cut ? EVENT_CUT : EVENT_BAD;
@@ -204,9 +202,13 @@ static bool recover(struct kineto *k, uint32_t depth, bool is_between, bool *ret
 	window->hold = NO_HOLD;
 	window->is_overfull = false;
 	k->scan.problem = NULL;
-	if (!is_between && peek_ahead(window, 0))
-		window->at++; /* not the same event again */
-	if (!find_event(k, is_between ? '}' : '\0'))
+	char last = '}';
+	if (!is_between) {
+		last = peek_ahead(window, 0);
+		if (last)
+			window->at++; /* not the same event again */
+	}
+	if (!find_event(k, last))
 		return false;
 	k->scan.depth = depth;
 	k->scan.is_first = false;
@@ -254,15 +256,15 @@ static bool read_events(struct kineto *k, struct err *err)
 			return false;
 		is_found = false;
 		if (result == EVENT_CUT || (!is_next && scan->is_cut)) {
-			k->is_cut = true;
+			k->is_cut = k->is_over = true;
 			return true;
 		}
 		if (result == EVENT_BAD) {
 			is_found = recover(k, depth, !is_next, &is_over);
-			k->is_cut = !is_found;
+			k->is_cut = k->is_over = !is_found;
+			if (!is_found)
+				break;
 		}
-		if (k->is_cut)
-			break;
 	}
 	return !is_broken(k, err);
 }
@@ -272,17 +274,17 @@ static bool check_value(struct json_scan *scan)
 {
 	struct json_text text;
 	switch (json_peek(scan)) {
-	case JSON_OBJECT:
+	case SCAN_OBJECT:
 		for (json_enter_object(scan); json_next_key(scan, &text);)
 			if (!check_value(scan))
 				return false;
 		break;
-	case JSON_ARRAY:
+	case SCAN_ARRAY:
 		for (json_enter_array(scan); json_next_item(scan);)
 			if (!check_value(scan))
 				return false;
 		break;
-	case JSON_TEXT:
+	case SCAN_TEXT:
 		return json_read_text(scan, &text) && !scan->notes[NOTE_TEXT];
 	default:
 		return json_skip(scan);
@@ -301,7 +303,7 @@ static bool read_devices(struct kineto *k, struct err *err)
 	struct json_scan *scan = &k->scan;
 	struct event_dirt dirt = {0};
 	struct json_text key, text;
-	if (json_peek(scan) != JSON_ARRAY)
+	if (json_peek(scan) != SCAN_ARRAY)
 		return check_value(scan);
 	for (json_enter_array(scan); json_next_item(scan);) {
 		struct device_properties device = {NULL_I64, 0, NULL_I64};
@@ -310,7 +312,7 @@ static bool read_devices(struct kineto *k, struct err *err)
 				event_read_integer(scan, &dirt, &device.id);
 			} else if (is_key(scan, &key, "totalGlobalMem")) {
 				event_read_integer(scan, &dirt, &device.memory_bytes);
-			} else if (is_key(scan, &key, "name") && json_peek(scan) == JSON_TEXT) {
+			} else if (is_key(scan, &key, "name") && json_peek(scan) == SCAN_TEXT) {
 				if (!json_read_text(scan, &text))
 					return false;
 				device.name_id = rows_intern(&k->rows, &text, err);
@@ -334,7 +336,7 @@ static bool read_distributed(struct kineto *k)
 	struct json_scan *scan = &k->scan;
 	struct event_dirt dirt = {0};
 	struct json_text key;
-	if (json_peek(scan) != JSON_OBJECT)
+	if (json_peek(scan) != SCAN_OBJECT)
 		return check_value(scan);
 	for (json_enter_object(scan); json_next_key(scan, &key);) {
 		const bool is_rank = is_key(scan, &key, "rank");
@@ -393,11 +395,36 @@ static bool read_metadata(struct kineto *k, const struct json_text *key, struct 
 	return check_value(scan);
 }
 
+/*
+ * After a part of the document that is no JSON and begins at `offset`: goes on at the next key that
+ * we know.  That the bytes ended proves nothing as long as another key is found, since quotes may
+ * have been paired wrongly.
+ */
+static void recover_document(struct kineto *k, uint64_t offset)
+{
+	struct json_scan *scan = &k->scan;
+	const bool was_cut = scan->is_cut;
+	if (!scan->window->is_overfull)
+		json_scan_resume(scan, offset, 1);
+	scan->window->hold = NO_HOLD;
+	scan->window->is_overfull = false;
+	scan->problem = NULL;
+	if (peek_ahead(scan->window, 0))
+		scan->window->at++; /* not the same key again */
+	const bool is_found = find_document_key(k);
+	if (is_found || !was_cut)
+		count(k, DIAG_BAD_METADATA, 1, offset);
+	k->is_cut |= !is_found && was_cut;
+	k->is_over = !is_found;
+	scan->depth = 1;
+	scan->is_first = true; /* as no comma is due before this key */
+}
+
 /* One key of the document and its value. */
 static bool read_member(struct kineto *k, const struct json_text *key, struct err *err)
 {
 	struct json_scan *scan = &k->scan;
-	if (is_key(scan, key, "traceEvents") && json_peek(scan) == JSON_ARRAY)
+	if (is_key(scan, key, "traceEvents") && json_peek(scan) == SCAN_ARRAY)
 		return read_events(k, err);
 	const uint64_t offset = key->offset - 1;
 	drop_notes(k);
@@ -405,20 +432,8 @@ static bool read_member(struct kineto *k, const struct json_text *key, struct er
 	drop_notes(k);
 	if (is_broken(k, err) || k->is_failed)
 		return false;
-	if (is_read)
-		return true;
-	/* Quotes may be paired wrongly from here on: even a cut proves nothing. */
-	count(k, DIAG_BAD_METADATA, 1, offset);
-	if (!scan->window->is_overfull)
-		json_scan_resume(scan, offset, 1);
-	scan->window->hold = NO_HOLD;
-	scan->window->is_overfull = false;
-	scan->problem = NULL;
-	if (peek_ahead(scan->window, 0))
-		scan->window->at++;
-	k->is_cut = !find_document_key(k);
-	scan->depth = 1;
-	scan->is_first = true; /* as no comma is due before this key */
+	if (!is_read)
+		recover_document(k, offset);
 	return true;
 }
 
@@ -426,24 +441,24 @@ static bool read_document(struct kineto *k, struct err *err)
 {
 	struct json_scan *scan = &k->scan;
 	struct json_text key;
-	if (json_peek(scan) == JSON_ARRAY)
+	if (json_peek(scan) == SCAN_ARRAY)
 		return read_events(k, err);
 	json_enter_object(scan);
-	while (!k->is_cut) {
+	while (!k->is_over) {
 		/* Held from before the key, so that its bytes stay while the value is read. */
 		json_peek(scan);
-		scan->window->hold = byte_window_offset(scan->window);
-		if (!json_next_key(scan, &key))
+		const uint64_t offset = byte_window_offset(scan->window);
+		scan->window->hold = offset;
+		if (json_next_key(scan, &key)) {
+			if (!read_member(k, &key, err))
+				return false;
+		} else if (scan->problem) {
+			recover_document(k, offset);
+		} else {
 			break;
-		if (is_key(scan, &key, "traceEvents"))
-			scan->window->hold = key.offset - 1;
-		if (!read_member(k, &key, err))
-			return false;
+		}
 	}
 	scan->window->hold = NO_HOLD;
-	k->is_cut |= scan->problem && scan->is_cut;
-	if (scan->problem && !scan->is_cut && k->has_list)
-		count(k, DIAG_BAD_METADATA, 1, scan->problem_offset);
 	return !is_broken(k, err);
 }
 
@@ -458,9 +473,6 @@ static bool check_document(const struct kineto *k, struct err *err)
 	if (k->is_cut)
 		return err_set(
 			err, ERR_INPUT, "a JSON document that ends before its traceEvents begin");
-	if (k->scan.problem)
-		return err_set(err, ERR_INPUT, "byte %llu: %s, so no JSON document",
-			(unsigned long long)k->scan.problem_offset, k->scan.problem);
 	return err_set(err, ERR_INPUT,
 		"a JSON document without traceEvents, so no trace of PyTorch's profiler");
 }

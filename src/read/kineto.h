@@ -5,7 +5,7 @@
  *
  * An event that is no JSON is read a second time with its quotes repaired (json_scan.h).  If that
  * fails too it is a bad event, and reading goes on at the next place that looks like the start of
- * an event: `}`, a comma, `{`, and one of an event's own keys with its colon.
+ * an event: a comma or a closing brace, `{`, and one of an event's own keys with its colon.
  */
 #pragma once
 

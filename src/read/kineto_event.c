@@ -83,11 +83,11 @@ bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t
 	struct decimal number;
 	*ret = NULL_I64;
 	switch (json_peek(scan)) {
-	case JSON_NUMBER:
+	case SCAN_NUMBER:
 		if (!json_read_number(scan, &number))
 			return false;
 		break;
-	case JSON_TEXT: {
+	case SCAN_TEXT: {
 		struct json_text text;
 		if (!json_read_text(scan, &text))
 			return false;
@@ -96,7 +96,7 @@ bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t
 			break;
 		return true;
 	}
-	case JSON_NULL:
+	case SCAN_NULL:
 		return json_skip(scan);
 	default:
 		count(dirt, &dirt->bad_fields);
@@ -112,10 +112,10 @@ static bool read_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *
 	struct decimal number;
 	*ret = NULL_I64;
 	const enum json_kind kind = json_peek(scan);
-	if (kind == JSON_NUMBER) {
+	if (kind == SCAN_NUMBER) {
 		if (!json_read_number(scan, &number))
 			return false;
-	} else if (kind == JSON_TEXT) {
+	} else if (kind == SCAN_TEXT) {
 		struct json_text text;
 		if (!json_read_text(scan, &text))
 			return false;
@@ -133,7 +133,7 @@ static bool read_place(struct json_scan *scan, struct event_dirt *dirt, struct e
 {
 	ret->number = NULL_I64;
 	ret->text = (struct json_text){0};
-	if (json_peek(scan) != JSON_TEXT)
+	if (json_peek(scan) != SCAN_TEXT)
 		return event_read_integer(scan, dirt, &ret->number);
 	struct decimal number;
 	if (!json_read_text(scan, &ret->text))
@@ -148,7 +148,7 @@ static bool read_triple(struct json_scan *scan, struct event_dirt *dirt, uint32_
 {
 	for (int i = 0; i < 3; i++)
 		ret[i] = NULL_U32;
-	if (json_peek(scan) != JSON_ARRAY) {
+	if (json_peek(scan) != SCAN_ARRAY) {
 		count(dirt, &dirt->bad_fields);
 		return json_skip(scan);
 	}
@@ -167,7 +167,7 @@ static bool read_triple(struct json_scan *scan, struct event_dirt *dirt, uint32_
 /* A value as it stands: a text without its quotes, anything else with its brackets. */
 static bool read_raw(struct json_scan *scan, struct json_text *ret)
 {
-	if (json_peek(scan) == JSON_TEXT)
+	if (json_peek(scan) == SCAN_TEXT)
 		return json_read_text(scan, ret);
 	const uint64_t offset = byte_window_offset(scan->window);
 	if (!json_skip(scan))
@@ -194,7 +194,7 @@ static bool read_arg(
 	case VALUE_TRIPLE:
 		return read_triple(scan, dirt, arg == ARG_GRID ? event->grid : event->block);
 	case VALUE_TEXT:
-		if (json_peek(scan) == JSON_TEXT)
+		if (json_peek(scan) == SCAN_TEXT)
 			return json_read_text(scan, &event->text[arg]);
 		/* Process group names were numbers once; they serve as they stand. */
 		return read_raw(scan, &event->text[arg]);
@@ -206,7 +206,7 @@ static bool read_arg(
 static bool read_args(struct json_scan *scan, const struct event_names *names,
 	struct event_dirt *dirt, struct event *event)
 {
-	if (json_peek(scan) != JSON_OBJECT)
+	if (json_peek(scan) != SCAN_OBJECT)
 		return json_skip(scan);
 	if (!json_enter_object(scan))
 		return false;
