@@ -76,7 +76,7 @@ static void add_table(struct text *out, const struct report_table *table)
 	}
 }
 
-static void add_lead(struct text *out, const struct report_block *block)
+static void add_named(struct text *out, const struct report_block *block)
 {
 	const size_t toned = block->toned_bytes;
 	text_add(out, "**");
@@ -104,7 +104,7 @@ static void add_block(struct text *out, const struct report_block *block, uint32
 		break;
 	default:
 		if (block->toned_bytes) {
-			add_lead(out, block);
+			add_named(out, block);
 			break;
 		}
 		add_escaped(out, block->text);

@@ -13,6 +13,7 @@
 
 #define WIDTH_MIN    40
 #define TABLE_INDENT 2
+#define TEXT_HANG    4 /* of a paragraph's further lines */
 #define SEPARATOR    "  "
 #define BAR_MIN	     10
 #define BAR_MAX	     40
@@ -241,7 +242,7 @@ static bool print_block(struct printer *printer, const struct report_block *bloc
 	const struct report_block *before, uint32_t *item, struct err *err)
 {
 	/* Paragraphs and items of one kind stand together; headings open a section. */
-	if (before && (block->kind == BLOCK_HEADING || before->toned_bytes))
+	if (before && (block->kind == BLOCK_HEADING || before->kind == BLOCK_LEAD))
 		text_add(&printer->out, "\n");
 	*item = block->kind == BLOCK_ITEM ? *item + 1 : 0;
 	switch (block->kind) {
@@ -254,13 +255,13 @@ static bool print_block(struct printer *printer, const struct report_block *bloc
 		print_paragraph(printer, block, indent, indent);
 		return true;
 	}
-	default: {
-		const bool is_note = block->kind == BLOCK_TEXT && !block->toned_bytes;
-		const size_t indent = is_note ? TABLE_INDENT : 0;
-		text_add_repeated(&printer->out, ' ', indent);
-		print_paragraph(printer, block, indent, indent);
+	case BLOCK_TEXT:
+		text_add_repeated(&printer->out, ' ', TABLE_INDENT);
+		print_paragraph(printer, block, TABLE_INDENT, TEXT_HANG);
 		return true;
-	}
+	default:
+		print_paragraph(printer, block, 0, 0);
+		return true;
 	}
 }
 

@@ -66,10 +66,24 @@ void report_item(struct report *report, const char *format, ...)
 
 void report_lead(struct report *report, enum tone tone, uint32_t toned_bytes, const char *text)
 {
-	add_block(report, (struct report_block){.kind = BLOCK_TEXT,
+	add_block(report, (struct report_block){.kind = BLOCK_LEAD,
 				  .text = arena_text(&report->arena, text, &report->err),
 				  .tone = tone,
 				  .toned_bytes = toned_bytes});
+}
+
+void report_named(struct report *report, enum tone tone, const char *name, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	const char *text = format_text(report, format, arguments);
+	va_end(arguments);
+	if (text)
+		text = arena_format(&report->arena, &report->err, "%s: %s", name, text);
+	add_block(report, (struct report_block){.kind = BLOCK_TEXT,
+				  .text = text,
+				  .tone = tone,
+				  .toned_bytes = (uint32_t)strlen(name)});
 }
 
 struct report_table *report_table(

@@ -23,6 +23,7 @@ enum tone {
 
 enum block_kind {
 	BLOCK_HEADING,
+	BLOCK_LEAD, /* what a reader sees first */
 	BLOCK_TEXT,
 	BLOCK_ITEM, /* numbered from 1 after whatever is no item */
 	BLOCK_TABLE,
@@ -76,8 +77,12 @@ void report_text(struct report *report, enum tone tone, const char *format, ...)
 void report_item(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A paragraph whose first `toned_bytes` alone have the tone. */
+/* The answer; its first `toned_bytes` alone have the tone. */
 void report_lead(struct report *report, enum tone tone, uint32_t toned_bytes, const char *text);
+
+/* "NAME: ...", where the name alone has the tone. */
+void report_named(struct report *report, enum tone tone, const char *name, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* NULL after a failure; the table functions below take that. */
 struct report_table *report_table(

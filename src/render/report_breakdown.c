@@ -240,9 +240,9 @@ static void add_shares(struct report *report, const struct breakdown *run, doubl
 			name_share(report, table, share);
 			add_ns(report, table, TONE_PLAIN, share->path_ns, decimals);
 			report_cell(report, table, TONE_DIM, "%s",
-				units_percent(
-					step_ns > 0 ? share->path_ns / step_ns : NAN, UNITS_PLAIN)
-					.text);
+				share->path_ns > 0
+					? units_percent(share->path_ns / step_ns, UNITS_PLAIN).text
+					: "");
 			report_bar(report, table, TONE_PLAIN, share->path_ns);
 			add_rank_cells(report, table, TONE_PLAIN, share->rank_ns, run->rank_count,
 				decimals);
@@ -374,9 +374,9 @@ static void add_run(struct report *report, const struct breakdown *run, bool has
 		if (run->path[i].used)
 			step_ns += (double)run->path[i].wall_ns / run->path_used;
 	const int decimals = units_ms_decimals(step_ns);
-	report_heading(report, "%s: a step of %s%s, %s tokens (%s), %u of %u steps used", run->name,
-		units_ms(step_ns, decimals, UNITS_PLAIN).text,
-		run->path_is_job ? " on the job path" : " on the one rank there is",
+	report_heading(report, "%s: %s a step on %s, %s tokens (%s), %u of %u steps used",
+		run->name, units_ms(step_ns, decimals, UNITS_PLAIN).text,
+		run->path_is_job ? "the job path" : "the one rank there is",
 		units_count(run->tokens_per_step).text, run->tokens_how, run->path_used,
 		run->path_count);
 	add_shares(report, run, step_ns);

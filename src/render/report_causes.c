@@ -133,7 +133,7 @@ static void add_value(struct report *report, struct report_table *table, double 
 static void add_evidence(struct report *report, const struct comparison *comparison, int decimals)
 {
 	static const struct report_column columns[] = {
-		{"evidence, a step", ALIGN_LEFT},
+		{"cause", ALIGN_LEFT},
 		{"base", ALIGN_RIGHT},
 		{"checkpointed", ALIGN_RIGHT},
 		{"of", ALIGN_CUT},
@@ -148,7 +148,7 @@ static void add_evidence(struct report *report, const struct comparison *compari
 			if (k == EVIDENCE_PER_CAUSE)
 				break;
 			if (!table) {
-				report_heading(report, "Evidence");
+				report_heading(report, "Evidence, a step");
 				table = report_table(report, columns, 4);
 			}
 			report_cell(report, table, TONE_PLAIN, "%s",
@@ -188,7 +188,7 @@ void report_causes(struct report *report, const struct answer *answer)
 	add_causes(report, comparison, decimals);
 	for (int i = 0; i < CAUSE_COUNT; i++)
 		if (comparison->causes[i].words)
-			report_text(report, TONE_PLAIN, "%s: %s", cause_word((enum cause)i),
+			report_named(report, TONE_STRONG, cause_word((enum cause)i), "%s",
 				comparison->causes[i].words);
 	for (uint32_t i = 0; i < comparison->difference_count; i++)
 		report_text(report, TONE_WARN, "The runs differ: %s.", comparison->differences[i]);

@@ -1,5 +1,5 @@
 /* What `info` says, and the diagnostics of every report. */
-#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -14,31 +14,18 @@ static enum tone severity_tone(enum severity severity)
 					    : TONE_WARN;
 }
 
-static void add_finding(struct report *report, struct report_table *table,
-	const struct findings *findings, enum diag_kind kind)
+static void add_finding(struct report *report, const struct findings *findings, enum diag_kind kind)
 {
 	const struct diag_row *row = &findings->diag.row[kind];
 	const enum severity severity = diag_severity(kind);
-	report_cell(report, table, severity_tone(severity), "%s",
+	const char *file = findings->file[kind];
+	char name[96], byte[48] = "";
+	snprintf(name, sizeof name, "%s %s (%s)", diag_word(kind), units_count(row->count).text,
 		severity == SEVERITY_DATA_LOSS ? "data loss" : severity_word(severity));
-	report_cell(report, table, TONE_PLAIN, "%s", diag_word(kind));
-	report_cell(report, table, TONE_PLAIN, "%s", units_count(row->count).text);
-	report_cell(report, table, TONE_PLAIN, "%s", diag_meaning(kind));
-	report_row(report, table);
-}
-
-static void add_first_place(
-	struct report *report, const struct findings *findings, enum diag_kind kind)
-{
-	const struct diag_row *row = &findings->diag.row[kind];
-	if (!findings->file[kind])
-		return;
-	if (row->first_byte >= 0)
-		report_text(report, TONE_DIM, "First %s: %s, byte %lld.", diag_word(kind),
-			findings->file[kind], (long long)row->first_byte);
-	else
-		report_text(
-			report, TONE_DIM, "First %s: %s.", diag_word(kind), findings->file[kind]);
+	if (file && row->first_byte >= 0)
+		snprintf(byte, sizeof byte, " at byte %lld", (long long)row->first_byte);
+	report_named(report, severity_tone(severity), name, "%s%s%s%s", diag_meaning(kind),
+		file ? "; first in " : "", file ? file : "", byte);
 }
 
 static bool is_shown(const struct findings *findings, int kind, bool in_full)
@@ -49,33 +36,23 @@ static bool is_shown(const struct findings *findings, int kind, bool in_full)
 
 void report_findings(struct report *report, const struct findings *findings, bool in_full)
 {
-	static const struct report_column columns[] = {
-		{"severity", ALIGN_LEFT},
-		{"kind", ALIGN_LEFT},
-		{"count", ALIGN_RIGHT},
-		{"meaning", ALIGN_CUT},
-	};
-	struct report_table *table = NULL;
 	struct text rest = {0};
+	bool has_shown = false;
 	report_heading(report, "Diagnostics");
 	for (int kind = 0; kind < DIAG_KIND_COUNT; kind++) {
 		if (is_shown(findings, kind, in_full)) {
-			if (!table)
-				table = report_table(report, columns, 4);
-			add_finding(report, table, findings, (enum diag_kind)kind);
+			add_finding(report, findings, (enum diag_kind)kind);
+			has_shown = true;
 		} else if (findings->diag.row[kind].count) {
 			text_add(&rest, "%s%s %s", rest.length ? ", " : "",
 				diag_word((enum diag_kind)kind),
 				units_count(findings->diag.row[kind].count).text);
 		}
 	}
-	for (int kind = 0; kind < DIAG_KIND_COUNT; kind++)
-		if (is_shown(findings, kind, in_full))
-			add_first_place(report, findings, (enum diag_kind)kind);
 	if (rest.length)
 		report_text(report, TONE_DIM, "%s: %s.",
-			table ? "Also" : "Nothing is lost. Worth knowing", rest.bytes);
-	else if (!table)
+			has_shown ? "Also" : "Nothing is lost. Worth knowing", rest.bytes);
+	else if (!has_shown)
 		report_text(report, TONE_DIM, "Nothing is lost, nothing is odd.");
 	text_done(&rest);
 }

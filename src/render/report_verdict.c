@@ -1,6 +1,7 @@
 /* What `verdict` says: the sentence, the recipes, the causes, what to change, who was late. */
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -24,17 +25,14 @@ static enum tone verdict_tone(enum verdict_word verdict)
 
 static void add_objectives(struct report *report, const struct answer *answer)
 {
-	static const struct report_column columns[] = {
-		{"objective", ALIGN_LEFT}, {"verdict", ALIGN_LEFT}, {"because", ALIGN_CUT}};
 	report_heading(report, "By objective");
-	struct report_table *table = report_table(report, columns, 3);
 	for (int i = OBJECTIVE_NONE + 1; i < OBJECTIVE_COUNT; i++) {
 		const struct judgement *judgement = &answer->each[i];
-		report_cell(report, table, TONE_PLAIN, "%s", objective_word((enum objective)i));
-		report_cell(report, table, verdict_tone(judgement->verdict), "%s",
+		char name[64];
+		snprintf(name, sizeof name, "%s, %s", objective_word((enum objective)i),
 			verdict_text(judgement->verdict));
-		report_cell(report, table, TONE_PLAIN, "%s", judgement->reason);
-		report_row(report, table);
+		report_named(
+			report, verdict_tone(judgement->verdict), name, "%s", judgement->reason);
 	}
 }
 
@@ -221,7 +219,10 @@ static void add_advice(struct report *report, const struct answer *answer)
 	for (uint32_t i = 0; i < answer->advice_count; i++) {
 		const struct advice *advice = &answer->advice[i];
 		struct text moves = {0};
-		if (advice->has_ns && !advice->is_remark && advice->ns[0] > 0)
+		if (advice->has_ns && !advice->is_remark && advice->ns[0] == advice->ns[1])
+			text_add(&moves, " Saves %s a step",
+				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
+		else if (advice->has_ns && !advice->is_remark && advice->ns[0] > 0)
 			text_add(&moves, " Saves %s to %s a step",
 				units_ms_bare((double)advice->ns[0], decimals, UNITS_PLAIN).text,
 				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);

@@ -75,6 +75,13 @@ static double room_bytes(const struct advisor *advisor)
 	return limit - (double)recipe->peak_reserved_bytes;
 }
 
+/* On the path, not by rank: a rank whose host is ahead spins in its gathers and looks blocked. */
+static double blocked_on(const struct advisor *advisor, enum gather_reason reason)
+{
+	return measure_path_ns(
+		advisor->candidate, STATE_BLOCKED, MEASURE_ANY, HOLDER_ALL_GATHER, (uint8_t)reason);
+}
+
 /* A recompute that gathers what was gathered: the wrap order, or the reentrant implementation. */
 static bool advise_wrap_order(struct advisor *advisor)
 {
@@ -84,7 +91,7 @@ static bool advise_wrap_order(struct advisor *advisor)
 		return false;
 	if (repeats.count <= 0)
 		return true;
-	double low = repeats.blocked_ns, high = repeats.kernel_ns, lost = 0;
+	double low = blocked_on(advisor, GATHER_REPEAT), high = repeats.kernel_ns, lost = 0;
 	if (advisor->comparison) {
 		const struct cause_result *causes = advisor->comparison->causes;
 		low = high = fmax(0, (double)causes[CAUSE_REPEATED_ALL_GATHER].ns);
@@ -121,8 +128,8 @@ static bool advise_keep_units(struct advisor *advisor)
 	if (!measure_gathers(
 		    advisor->candidate, GATHER_BACKWARD, advisor->arena, &backward, advisor->err))
 		return false;
-	const double room = room_bytes(advisor);
-	if (!is_worth_it(advisor, backward.blocked_ns) || backward.count <= 0)
+	const double room = room_bytes(advisor), blocked = blocked_on(advisor, GATHER_BACKWARD);
+	if (!is_worth_it(advisor, blocked) || backward.count <= 0)
 		return true;
 	const char *where =
 		isnan(room) ? "how much room the GPU has is not in the traces"
@@ -141,12 +148,11 @@ static bool advise_keep_units(struct advisor *advisor)
 			.why = arena_format(advisor->arena, advisor->err,
 				"%.3g gathers a step in backward (%u units) block the GPU for %s "
 				"of their %s; keeping all of them holds %s, and %s",
-				backward.count, backward.unit_count,
-				ms(advisor, backward.blocked_ns).text,
+				backward.count, backward.unit_count, ms(advisor, blocked).text,
 				ms(advisor, backward.kernel_ns).text,
 				units_bytes((int64_t)backward.unit_bytes, UNITS_PLAIN).text, where),
 			.has_ns = true,
-			.ns = {0, llround(backward.blocked_ns)},
+			.ns = {0, llround(blocked)},
 			.bytes = llround(all_fit ? backward.unit_bytes : fmax(room, 0)),
 		});
 }
@@ -157,8 +163,9 @@ static bool advise_prefetch(struct advisor *advisor)
 	if (!measure_gathers(
 		    advisor->candidate, GATHER_FORWARD, advisor->arena, &forward, advisor->err))
 		return false;
+	const double blocked = blocked_on(advisor, GATHER_FORWARD);
 	const double late = forward.count - forward.prefetched_count;
-	if (!is_worth_it(advisor, forward.blocked_ns) || late < 0.5)
+	if (!is_worth_it(advisor, blocked) || late < 0.5)
 		return true;
 	return advise(advisor,
 		(struct advice){
@@ -167,9 +174,9 @@ static bool advise_prefetch(struct advisor *advisor)
 			.why = arena_format(advisor->arena, advisor->err,
 				"%.3g gathers a step in forward block the GPU for %s, and %.3g of "
 				"them were not prefetched",
-				forward.count, ms(advisor, forward.blocked_ns).text, late),
+				forward.count, ms(advisor, blocked).text, late),
 			.has_ns = true,
-			.ns = {0, llround(forward.blocked_ns)},
+			.ns = {0, llround(blocked)},
 			.bytes = NULL_I64,
 		});
 }
@@ -195,10 +202,10 @@ static const char *growth_text(struct advisor *advisor, double room)
 static bool advise_spend(struct advisor *advisor)
 {
 	const double room = room_bytes(advisor), freed = freed_bytes(advisor);
-	const struct recipe *recipe = advisor->answer->recipe;
-	if (freed <= 0)
-		return true;
-	if (recipe[ROLE_SPENT].given && !(room > freed))
+	const bool is_spent = advisor->answer->recipe[ROLE_SPENT].given;
+	/* Where a run that spends it is no better, more of the same is no advice. */
+	if (freed <= 0 || (is_spent && (!(room > freed) || advisor->answer->judgement.verdict !=
+								   VERDICT_WORKED)))
 		return true;
 	const char *growth = growth_text(advisor, room);
 	const char *gpu = isnan(room) || room <= 0
@@ -208,7 +215,6 @@ static bool advise_spend(struct advisor *advisor)
 					    units_bytes((int64_t)room, UNITS_PLAIN).text);
 	if (!growth || !gpu)
 		return false;
-	const bool is_spent = recipe[ROLE_SPENT].given;
 	return advise(advisor,
 		(struct advice){
 			.what = is_spent ? "go on: a still larger micro-batch, or longer sequences"
@@ -222,16 +228,50 @@ static bool advise_spend(struct advisor *advisor)
 		});
 }
 
-/* Recomputation is bought with memory that nobody needs: buy less of it. */
-static bool advise_checkpoint_less(struct advisor *advisor)
+/* With its memory spent, checkpointing still loses: without it, the same tokens take less. */
+static bool advise_take_off(struct advisor *advisor)
 {
-	if (!advisor->comparison || advisor->answer->recipe[ROLE_SPENT].given)
+	const struct answer *answer = advisor->answer;
+	const struct recipe *base = &answer->recipe[ROLE_BASE];
+	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
+	if (answer->judgement.verdict != VERDICT_FAILED || !spent->given ||
+		answer->objective != OBJECTIVE_THROUGHPUT ||
+		!(spent->tokens_per_s < base->tokens_per_s) || !(base->step_ns > 0))
 		return true;
+	const double saved = base->step_ns * (base->tokens_per_s / spent->tokens_per_s - 1);
+	return advise(advisor,
+		(struct advice){
+			.what = "take checkpointing off where base fits, or checkpoint fewer "
+				"blocks",
+			.why = arena_format(advisor->arena, advisor->err,
+				"base handles %s tokens/s, checkpointing with its memory spent "
+				"%s: base's tokens take %s longer",
+				units_rate(base->tokens_per_s).text,
+				units_rate(spent->tokens_per_s).text, ms(advisor, saved).text),
+			.has_ns = true,
+			.ns = {llround(saved), llround(saved)},
+			.bytes = NULL_I64,
+		});
+}
+
+/* Recomputation, less what runs beside collectives that would be waited for anyway. */
+static double marginal_ns(const struct advisor *advisor)
+{
+	if (!advisor->comparison)
+		return 0;
 	const struct cause_result *causes = advisor->comparison->causes;
 	const double gpu = (double)causes[CAUSE_RECOMPUTE].ns;
 	const double host = (double)causes[CAUSE_RECOMPUTE_DISPATCH].ns;
 	const double hidden = fmin(fmax(-(double)causes[CAUSE_LOST_OVERLAP].ns, 0), fmax(gpu, 0));
-	const double marginal = gpu + host - hidden, freed = freed_bytes(advisor);
+	return gpu + host - hidden;
+}
+
+/* Recomputation is bought with memory that nobody needs: buy less of it. */
+static bool advise_checkpoint_less(struct advisor *advisor)
+{
+	if (advisor->answer->recipe[ROLE_SPENT].given)
+		return true;
+	const double marginal = marginal_ns(advisor), freed = freed_bytes(advisor);
 	if (!is_worth_it(advisor, marginal) || freed <= 0)
 		return true;
 	return advise(advisor,
@@ -256,6 +296,7 @@ static bool advise_allocator_of(
 		return true;
 	const int64_t retries = measure_alloc_retries(breakdown);
 	const double stall = measure_alloc_stall_ns(breakdown);
+	const struct alloc_calls calls = measure_alloc_calls(breakdown);
 	if (retries <= 0 && !is_worth_it(advisor, stall))
 		return true;
 	return advise(advisor,
@@ -266,9 +307,11 @@ static bool advise_allocator_of(
 				"fragmentation, or a smaller peak",
 				whose),
 			.why = arena_format(advisor->arena, advisor->err,
-				"%s retries of cudaMalloc in the measured steps; the GPU starves "
-				"for %s a step in the allocator and until the host is ahead again",
-				units_count(retries).text, ms(advisor, stall).text),
+				"%s retries, %.4g cudaMalloc and %.4g cudaFree a step; the GPU "
+				"starves for %s a step in the allocator and until the host is "
+				"ahead again",
+				units_count(retries).text, calls.alloc_count, calls.free_count,
+				ms(advisor, stall).text),
 			.has_ns = true,
 			.ns = {0, llround(stall)},
 			.bytes = NULL_I64,
@@ -366,23 +409,22 @@ static bool remark_tail(struct advisor *advisor)
 		});
 }
 
-/* Spending comes first where it decides the verdict, remarks last. */
-static double worth_of(const struct answer *answer, const struct advice *advice)
+/* Spending has no time of its own; it is worth what is paid for the memory now. */
+static double worth_of(const struct advisor *advisor, const struct advice *advice)
 {
 	if (advice->is_remark)
 		return -1;
-	if (!advice->has_ns && answer->judgement.verdict == VERDICT_UNSPENT)
-		return INFINITY;
-	return advice->has_ns ? (double)advice->ns[1] : 0;
+	return advice->has_ns ? (double)advice->ns[1] : marginal_ns(advisor);
 }
 
 /* By insertion, which keeps the order of the rules where two are worth the same. */
-static void sort_by_worth(struct answer *answer)
+static void sort_by_worth(const struct advisor *advisor)
 {
+	struct answer *answer = advisor->answer;
 	for (uint32_t i = 1; i < answer->advice_count; i++) {
 		const struct advice moved = answer->advice[i];
 		uint32_t k = i;
-		for (; k && worth_of(answer, &answer->advice[k - 1]) < worth_of(answer, &moved);
+		for (; k && worth_of(advisor, &answer->advice[k - 1]) < worth_of(advisor, &moved);
 			k--)
 			answer->advice[k] = answer->advice[k - 1];
 		answer->advice[k] = moved;
@@ -394,6 +436,7 @@ bool advice_make(struct answer *answer, struct err *err)
 	static bool (*const rules[])(struct advisor *) = {
 		advise_wrap_order,
 		advise_allocator,
+		advise_take_off,
 		advise_spend,
 		advise_checkpoint_less,
 		advise_keep_units,
@@ -421,6 +464,6 @@ bool advice_make(struct answer *answer, struct err *err)
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i](&advisor))
 			return false;
-	sort_by_worth(answer);
+	sort_by_worth(&advisor);
 	return true;
 }

@@ -218,12 +218,11 @@ static bool judge_memory(const struct judge_input *input, const struct recipe *c
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			"peak reserved memory is not in the traces of both runs");
 	const char *memory = freed_text(arena, base, candidate, err);
-	const char *price =
-		isnan(pace->change_frac)
-			? ""
-			: arena_format(arena, err, ", for %s time for the same tokens%s",
-				  units_percent(pace->change_frac, UNITS_SIGNED).text,
-				  pace->unknown_why ? " as traced" : "");
+	const char *price = isnan(pace->change_frac)
+				    ? ""
+				    : arena_format(arena, err, ", at a price of %s time a token%s",
+					      units_percent(pace->change_frac, UNITS_SIGNED).text,
+					      pace->unknown_why ? " (as traced)" : "");
 	if (!memory || !price)
 		return false;
 	const int64_t limit = input->memory_limit_bytes;

@@ -131,6 +131,22 @@ double measure_alloc_stall_ns(const struct breakdown *breakdown)
 	return most;
 }
 
+struct alloc_calls measure_alloc_calls(const struct breakdown *breakdown)
+{
+	struct alloc_calls most = {0};
+	for (uint32_t r = 0; r < breakdown->rank_count; r++) {
+		const struct rank_result *rank = &breakdown->ranks[r];
+		const double share = rank->steps_used ? 1.0 / rank->steps_used : 0;
+		const struct alloc_calls own = {
+			.alloc_count = share * (double)rank->memory.alloc_calls,
+			.free_count = share * (double)rank->memory.free_calls,
+		};
+		if (own.alloc_count + own.free_count > most.alloc_count + most.free_count)
+			most = own;
+	}
+	return most;
+}
+
 static int by_time(const void *left, const void *right)
 {
 	const struct straggler *a = left, *b = right;

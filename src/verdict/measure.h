@@ -31,6 +31,12 @@ int64_t measure_peak_reserved(const struct breakdown *breakdown);
 int64_t measure_alloc_retries(const struct breakdown *breakdown);
 double measure_alloc_stall_ns(const struct breakdown *breakdown);
 
+/* cudaMalloc and cudaFree a step, of the rank that had most. */
+struct alloc_calls {
+	double alloc_count, free_count;
+};
+struct alloc_calls measure_alloc_calls(const struct breakdown *breakdown);
+
 /* Hops of the used steps with the same collective and ranks, added up. */
 struct straggler {
 	const char *collective; /* points into the breakdown */

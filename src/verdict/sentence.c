@@ -14,7 +14,6 @@
 #include "verdict/answer.h"
 
 #define WORTH_SAYING_FRAC 0.01 /* of the step: less is left to the table */
-#define HIDDEN_MIN_FRAC	  0.05 /* of the recomputation: less is "none of it hidden" */
 
 /* What each cause is called in a sentence; NULL where a clause of its own says it. */
 static const char *const plain_words[CAUSE_COUNT] = {
@@ -67,7 +66,7 @@ static void add_recomputation(struct text *text, const struct comparison *compar
 			units_ms(host, decimals, UNITS_PLAIN).text);
 	const double gained = -(double)causes[CAUSE_LOST_OVERLAP].ns;
 	const double hidden = gained < gpu ? gained : gpu;
-	if (hidden > HIDDEN_MIN_FRAC * gpu && hidden > 0)
+	if (hidden >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
 		text_add(text, ", %s of it hidden in collectives",
 			units_ms(hidden, decimals, UNITS_PLAIN).text);
 	else if (host < gpu)
@@ -131,12 +130,13 @@ static bool add_causes(struct text *text, const struct answer *answer, struct er
 	const int decimals = units_ms_decimals((double)comparison->base_ns);
 	if (comparison->delta_ns == 0)
 		return true;
-	if (answer->recipe[ROLE_SPENT].given || answer->recipe[ROLE_BASE].step_time_given ||
-		answer->recipe[ROLE_CHECKPOINTED].step_time_given)
-		text_add(text, "; %s, as traced, checkpointing makes %s a step",
-			comparison->normalised_to_tokens ? "for the same tokens"
-							 : "at the same tokens",
-			units_ms((double)comparison->delta_ns, decimals, UNITS_SIGNED).text);
+	const bool is_given = answer->recipe[ROLE_BASE].step_time_given ||
+			      answer->recipe[ROLE_CHECKPOINTED].step_time_given;
+	if (answer->recipe[ROLE_SPENT].given || is_given)
+		text_add(text, "; %scheckpointing alone makes %s a step%s",
+			is_given ? "as traced, " : "",
+			units_ms((double)comparison->delta_ns, decimals, UNITS_SIGNED).text,
+			comparison->normalised_to_tokens ? " of base's tokens" : "");
 	add_recomputation(text, comparison, decimals);
 	if (!add_repeats(text, answer, comparison, decimals, err))
 		return false;
