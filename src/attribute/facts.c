@@ -23,6 +23,18 @@ static bool step_used(const struct ranks *ranks, const struct breakdown *breakdo
 
 /* --- gathers and reduce-scatters, of the first rank --- */
 
+/* A collective of the first rank that belongs to a used step. */
+static bool is_counted(
+	const struct ranks *ranks, const struct breakdown *breakdown, uint32_t collective)
+{
+	const struct rank_analysis *rank = &ranks->items[0];
+	const uint32_t op = rank->trace->collectives.gpu_op_id[collective];
+	if (op == NULL_U32)
+		return false;
+	const uint32_t step = rank->phases.steps.count ? rank->phases.launches[op].step : 0;
+	return step != NULL_U32 && step_used(ranks, breakdown, 0, step);
+}
+
 static struct bill *find_bill(struct run_facts *facts, const char *unit, uint8_t reason)
 {
 	for (uint32_t b = 0; b < facts->bill_count; b++)
@@ -32,9 +44,10 @@ static struct bill *find_bill(struct run_facts *facts, const char *unit, uint8_t
 }
 
 /* Every unit and reason that occurs has a bill, also one that cost nothing on the path. */
-static bool add_missing_bills(const struct rank_analysis *rank, struct run_facts *facts,
-	struct arena *arena, struct err *err)
+static bool add_missing_bills(const struct ranks *ranks, const struct breakdown *breakdown,
+	struct run_facts *facts, struct arena *arena, struct err *err)
 {
+	const struct rank_analysis *rank = &ranks->items[0];
 	const uint32_t kinds = (rank->phases.units.count + 1) * GATHER_COUNT;
 	struct bill *bills =
 		arena_new(arena, (size_t)facts->bill_count + kinds, sizeof *bills, err);
@@ -47,7 +60,8 @@ static bool add_missing_bills(const struct rank_analysis *rank, struct run_facts
 	for (uint32_t c = 0; c < rank->trace->collectives.head.count; c++) {
 		const struct gather *gather = &rank->phases.gathers[c];
 		const char *unit = unit_name(&rank->phases, gather->unit);
-		if (gather->reason == WORD_NONE || find_bill(facts, unit, gather->reason))
+		if (gather->reason == WORD_NONE || !is_counted(ranks, breakdown, c) ||
+			find_bill(facts, unit, gather->reason))
 			continue;
 		unit = arena_text(arena, unit, err);
 		if (!unit)
@@ -68,13 +82,9 @@ static void count_collectives(
 	const struct collective_table *collectives = &rank->trace->collectives;
 	const double steps = facts->step_count;
 	for (uint32_t c = 0; c < collectives->head.count; c++) {
-		const uint32_t op = collectives->gpu_op_id[c];
-		if (op == NULL_U32)
+		if (!is_counted(ranks, breakdown, c))
 			continue;
-		const struct launch *launch = &rank->phases.launches[op];
-		const uint32_t step = rank->phases.steps.count ? launch->step : 0;
-		if (step == NULL_U32 || !step_used(ranks, breakdown, 0, step))
-			continue;
+		const struct launch *launch = &rank->phases.launches[collectives->gpu_op_id[c]];
 		facts->reduce_scatters += collectives->kind[c] == COLLECTIVE_REDUCE_SCATTER;
 		const struct gather *gather = &rank->phases.gathers[c];
 		if (gather->reason == WORD_NONE)
@@ -227,7 +237,7 @@ bool facts_make(const struct ranks *ranks, struct breakdown *ret, struct err *er
 	facts->gathered_dtype = "";
 	if (!facts->step_count)
 		return err_set(err, ERR_INPUT, "%s: no step is whole enough to be used", ret->name);
-	if (!add_missing_bills(rank, facts, &ret->arena, err))
+	if (!add_missing_bills(ranks, ret, facts, &ret->arena, err))
 		return false;
 	count_collectives(ranks, ret, facts);
 	sum_units(facts);

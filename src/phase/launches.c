@@ -148,7 +148,7 @@ static bool note_alloc(
 	group->end_ns = end_ns;
 	group->call_ns += end_ns - start_ns;
 	if (role == CALL_ALLOC) {
-		group->is_retry = group->is_retry || (group->alloc_calls && group->free_calls);
+		group->is_retry = group->is_retry || group->free_calls;
 		group->alloc_calls++;
 	} else {
 		group->free_calls++;

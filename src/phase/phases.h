@@ -51,8 +51,10 @@ struct launch {
 };
 
 /*
- * Device memory calls that follow one another inside one host op.  A retry is cudaMalloc (which
- * failed), cudaFree of what the cache held, cudaMalloc again.
+ * Device memory calls that follow one another inside one host op.  A retry is cudaFree of what the
+ * cache held and then cudaMalloc: the allocator had to make room.  A cudaMalloc that fails before
+ * them is not needed for the sign, since a limit set in the process is checked without calling
+ * CUDA.
  */
 struct alloc_group {
 	int64_t start_ns, end_ns;
