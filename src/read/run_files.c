@@ -190,5 +190,7 @@ struct run_name run_name_of(const char *argument)
 			folder--;
 		return (struct run_name){argument + folder, folder_end - folder};
 	}
-	return (struct run_name){start, length};
+	/* Of a root folder nothing is left. */
+	return length ? (struct run_name){start, length}
+		      : (struct run_name){argument, strlen(argument)};
 }
