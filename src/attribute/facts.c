@@ -208,17 +208,34 @@ static void describe_model(
 	}
 }
 
+/* A used step's, by the rank's own partition. */
+static int64_t starved_in_allocator(const struct rank_result *rank)
+{
+	int64_t sum_ns = 0;
+	for (uint32_t s = 0; s < rank->step_count; s++) {
+		const struct step_part *step = &rank->steps[s];
+		for (uint32_t p = 0; step->used && p < step->parts.count; p++)
+			if (step->parts.items[p].state == STATE_STARVED &&
+				step->parts.items[p].reason == STARVE_ALLOCATOR)
+				sum_ns += step->parts.items[p].ns;
+	}
+	return rank->steps_used ? sum_ns / rank->steps_used : 0;
+}
+
 static bool describe_allocator(const struct ranks *ranks, const struct breakdown *breakdown,
 	struct run_facts *facts, struct arena *arena, struct err *err)
 {
 	facts->rank_count = ranks->count;
 	facts->alloc_call_ns = arena_new(arena, ranks->count, sizeof *facts->alloc_call_ns, err);
-	if (!facts->alloc_call_ns)
+	facts->alloc_starved_ns =
+		arena_new(arena, ranks->count, sizeof *facts->alloc_starved_ns, err);
+	if (!facts->alloc_call_ns || !facts->alloc_starved_ns)
 		return false;
 	const double steps = facts->step_count;
 	for (uint32_t r = 0; r < breakdown->rank_count; r++) {
 		const struct memory_use *use = &breakdown->ranks[r].memory;
 		facts->alloc_call_ns[r] = (int64_t)((double)use->alloc_call_ns / steps);
+		facts->alloc_starved_ns[r] = starved_in_allocator(&breakdown->ranks[r]);
 		const double retries = (double)use->alloc_retries / steps;
 		if (retries >= facts->retries) {
 			facts->retries = retries;

@@ -73,5 +73,6 @@ struct run_facts {
 	bool gathers_in_recompute; /* gathers launched while recomputing: checkpoint(FSDP(block)) */
 	double retries, alloc_calls, free_calls; /* a step's, the most of any rank */
 	int64_t *alloc_call_ns;			 /* by rank: a step's time inside them */
+	int64_t *alloc_starved_ns;		 /* by rank: of it, what the GPU waited for */
 	uint32_t rank_count;
 };

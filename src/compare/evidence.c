@@ -238,11 +238,16 @@ static void put_allocator(struct list *list, const struct pair_facts *pair)
 	put(list, "count", "cudaFree calls", a->free_calls, b->free_calls, "count");
 	put(list, "count", "cudaMalloc calls", a->alloc_calls, b->alloc_calls, "count");
 	for (uint32_t r = 0; r < a->rank_count && r < b->rank_count; r++) {
-		char *name = arena_format(list->arena, list->err,
-			"inside cudaMalloc and cudaFree, rank %d", pair->base->ranks[r].rank);
-		list->ok = list->ok && name;
-		put(list, "time", name, (double)a->alloc_call_ns[r], (double)b->alloc_call_ns[r],
+		const int32_t rank = pair->base->ranks[r].rank;
+		char *inside = arena_format(
+			list->arena, list->err, "inside cudaMalloc and cudaFree, rank %d", rank);
+		char *starved = arena_format(list->arena, list->err,
+			"of it, while the GPU had nothing to do, rank %d", rank);
+		list->ok = list->ok && inside && starved;
+		put(list, "time", inside, (double)a->alloc_call_ns[r], (double)b->alloc_call_ns[r],
 			"ns");
+		put(list, "time", starved, (double)a->alloc_starved_ns[r],
+			(double)b->alloc_starved_ns[r], "ns");
 	}
 }
 

@@ -9,9 +9,10 @@
 #include "compare/evidence.h"
 #include "compare/sentences.h"
 
-#define MIN_WINDOWS 4	  /* a run; with fewer an interval says nothing */
-#define FLOOR_FRAC  0.025 /* of base's step: measured spread of GPU- and communication-bound runs \
-			   */
+#define MIN_WINDOWS 4 /* a run; with fewer an interval says nothing */
+#define FLOOR_FRAC                                                                    \
+	0.025 /* of base's step: measured spread of GPU- and communication-bound runs \
+	       */
 #define FLOOR_LAUNCH_FRAC 0.15 /* the same of launch-bound runs */
 #define INFLATION_FROM_NS 1500 /* what the profiler costs a host event, measured range */
 #define INFLATION_TO_NS	  3500
