@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/table.h"
+#include "store/schema.h"
 
 #define WIDTH_WITHOUT_TERMINAL 100
 
@@ -42,7 +43,7 @@ void inquest_free(struct inquest *inquest)
 
 const char *inquest_version(void)
 {
-	return INQUEST_VERSION;
+	return embedded_version;
 }
 
 void handle_reset(struct inquest *inquest)
