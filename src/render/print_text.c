@@ -14,6 +14,8 @@
 #define WIDTH_MIN    40
 #define TABLE_INDENT 2
 #define TEXT_HANG    4 /* of a paragraph's further lines */
+#define CUT_MIN	     8 /* a cut text keeps so much */
+#define ELLIPSIS     ".."
 #define SEPARATOR    "  "
 #define BAR_MIN	     10
 #define BAR_MAX	     40
@@ -127,22 +129,67 @@ static void draw_bar(
 		text_add(text, "%s", has_unicode ? "\xe2\x96\x8f" : "'");
 }
 
-/* Columns that cells of other kinds fill at most, all together, with the gaps between them. */
-static size_t natural_width(const struct report_table *table)
+/* Columns that the texts of a table column fill at most. */
+static size_t column_width(const struct report_table *table, uint32_t column)
 {
-	size_t sum = 0;
-	for (uint32_t column = 0; column < table->column_count; column++) {
-		const char *name = table->columns[column].name;
-		size_t widest = text_columns(name, strlen(name));
-		for (uint32_t row = 0; row < table->row_count; row++) {
-			const char *text =
-				table->cells[(size_t)row * table->column_count + column].text;
-			const size_t width = text ? text_columns(text, strlen(text)) : 0;
-			widest = width > widest ? width : widest;
-		}
-		sum += widest + (column ? strlen(SEPARATOR) : 0);
+	const char *name = table->columns[column].name;
+	size_t widest = text_columns(name, strlen(name));
+	for (uint32_t row = 0; row < table->row_count; row++) {
+		const char *text = table->cells[(size_t)row * table->column_count + column].text;
+		const size_t width = text ? text_columns(text, strlen(text)) : 0;
+		widest = width > widest ? width : widest;
 	}
-	return sum;
+	return widest;
+}
+
+/* How wide bars are drawn, and how wide texts of ALIGN_CUT columns may be. */
+struct fit {
+	size_t bar, cut;
+};
+
+static struct fit fit_table(const struct report_table *table, size_t width)
+{
+	size_t natural = 0, cut = 0;
+	bool has_bar = false;
+	for (uint32_t column = 0; column < table->column_count; column++) {
+		const size_t widest = column_width(table, column);
+		natural += widest + (column ? strlen(SEPARATOR) : 0);
+		has_bar = has_bar || table->columns[column].align == ALIGN_BAR;
+		if (table->columns[column].align == ALIGN_CUT)
+			cut = widest;
+	}
+	const size_t needed = natural + (has_bar ? BAR_MIN : 0);
+	if (needed > width)
+		cut = cut > CUT_MIN + needed - width ? cut - (needed - width) : CUT_MIN;
+	const size_t left = natural + BAR_MIN < width ? width - natural : BAR_MIN;
+	return (struct fit){.bar = left < BAR_MAX ? left : BAR_MAX, .cut = cut};
+}
+
+/* Where the code point numbered `count` begins. */
+static size_t bytes_of(const char *text, size_t count)
+{
+	size_t at = 0;
+	while (text[at] && count) {
+		at++;
+		while (((unsigned char)text[at] & 0xc0) == 0x80)
+			at++;
+		count--;
+	}
+	return at;
+}
+
+/* Takes the middle out: names of runs and kernels differ at their ends. */
+static void add_cut(struct text *out, const char *text, size_t columns)
+{
+	const size_t all = text_columns(text, strlen(text));
+	if (all <= columns) {
+		text_add(out, "%s", text);
+		return;
+	}
+	const size_t tail = (columns - strlen(ELLIPSIS)) / 2;
+	const size_t head = columns - strlen(ELLIPSIS) - tail;
+	text_add_bytes(out, text, bytes_of(text, head));
+	text_add(out, ELLIPSIS "%s", text + bytes_of(text, all - tail));
 }
 
 static bool add_columns(struct libscols_table *out, const struct report_table *table)
@@ -170,12 +217,29 @@ static bool set_cell(struct libscols_line *line, uint32_t column, const struct r
 	return scols_cell_set_color(scols_line_get_cell(line, column), tone_codes[cell->tone]) == 0;
 }
 
+/* The text of a cell as it is printed, into `ret`, which is empty. */
+static void cell_text(const struct printer *printer, const struct report_table *table,
+	uint32_t column, const struct report_cell *cell, const struct fit *fit, struct text *ret)
+{
+	double up, down;
+	switch (table->columns[column].align) {
+	case ALIGN_BAR:
+		bar_scale(table, column, &up, &down);
+		if (!isnan(cell->bar) && up + down > 0)
+			draw_bar(ret, cell->bar, up, down, fit->bar, printer->style->has_unicode);
+		break;
+	case ALIGN_CUT:
+		add_cut(ret, cell->text ? cell->text : "", fit->cut);
+		break;
+	default:
+		text_add(ret, "%s", cell->text ? cell->text : "");
+	}
+}
+
 static bool add_rows(
 	struct printer *printer, struct libscols_table *out, const struct report_table *table)
 {
-	const size_t natural = natural_width(table), width = printer->width - TABLE_INDENT;
-	size_t bar_width = natural + BAR_MIN < width ? width - natural : BAR_MIN;
-	bar_width = bar_width < BAR_MAX ? bar_width : BAR_MAX;
+	const struct fit fit = fit_table(table, printer->width - TABLE_INDENT);
 	for (uint32_t row = 0; row < table->row_count; row++) {
 		struct libscols_line *line = scols_table_new_line(out, NULL);
 		if (!line)
@@ -183,17 +247,12 @@ static bool add_rows(
 		for (uint32_t column = 0; column < table->column_count; column++) {
 			const struct report_cell *cell =
 				&table->cells[(size_t)row * table->column_count + column];
-			struct text bar = {0};
-			double up, down;
-			bar_scale(table, column, &up, &down);
-			if (table->columns[column].align == ALIGN_BAR && !isnan(cell->bar) &&
-				up + down > 0)
-				draw_bar(&bar, cell->bar, up, down, bar_width,
-					printer->style->has_unicode);
-			const char *text = bar.bytes ? bar.bytes : cell->text ? cell->text : "";
-			const bool ok = text_ok(&bar, NULL) && set_cell(line, column, cell, text,
-								       printer->style->has_color);
-			text_done(&bar);
+			struct text text = {0};
+			cell_text(printer, table, column, cell, &fit, &text);
+			const bool ok = text_ok(&text, NULL) &&
+					set_cell(line, column, cell, text.bytes ? text.bytes : "",
+						printer->style->has_color);
+			text_done(&text);
 			if (!ok)
 				return false;
 		}

@@ -190,7 +190,10 @@ void report_causes(struct report *report, const struct answer *answer)
 		if (comparison->causes[i].words)
 			report_named(report, TONE_STRONG, cause_word((enum cause)i), "%s",
 				comparison->causes[i].words);
+	const bool is_only = comparison->checkpointing_is_only_difference;
 	for (uint32_t i = 0; i < comparison->difference_count; i++)
-		report_text(report, TONE_WARN, "The runs differ: %s.", comparison->differences[i]);
+		report_text(report, is_only ? TONE_DIM : TONE_WARN, "%s: %s.",
+			is_only ? "Checkpointing is the only difference found" : "The runs differ",
+			comparison->differences[i]);
 	add_evidence(report, comparison, decimals);
 }

@@ -9,6 +9,8 @@
 #include "base/units.h"
 #include "render/reports.h"
 
+#define NEAR_NOISE 1.5 /* times the floor */
+
 static enum tone verdict_tone(enum verdict_word verdict)
 {
 	switch (verdict) {
@@ -77,7 +79,7 @@ static void add_change_row(struct report *report, struct report_table *table,
 	const struct recipe *base, const struct recipe *recipe)
 {
 	const bool equal_tokens = base->tokens_per_step == recipe->tokens_per_step;
-	report_cell(report, table, TONE_DIM, "  against base");
+	report_cell(report, table, TONE_DIM, "  change");
 	report_blank(report, table);
 	add_change_cell(report, table, equal_tokens ? base->step_ns : NAN, recipe->step_ns, false);
 	report_blank(report, table);
@@ -123,6 +125,16 @@ static void add_recipes(struct report *report, const struct answer *answer)
 	}
 }
 
+/* Beyond the floor, but so little that one more run might take it back. */
+static bool is_near_noise(const struct answer *answer)
+{
+	const struct recipe *base = &answer->recipe[ROLE_BASE];
+	const struct recipe *candidate = &answer->recipe[answer_candidate(answer)];
+	const double change = base->tokens_per_s / candidate->tokens_per_s - 1;
+	const double frac = fabs(change) * base->step_ns / answer->judgement.noise_ns;
+	return frac > 1 && frac < NEAR_NOISE;
+}
+
 static void note_noise(struct report *report, const struct answer *answer)
 {
 	const struct recipe *base = &answer->recipe[ROLE_BASE];
@@ -145,9 +157,10 @@ static void note_noise(struct report *report, const struct answer *answer)
 	else
 		report_text(report, TONE_DIM,
 			"Noise: %s a step, a floor (%s of base's step), since %u and %u steps are "
-			"too few for an interval.",
+			"too few for an interval.%s",
 			noise.text, units_percent(frac, UNITS_PLAIN).text, base->steps,
-			candidate->steps);
+			candidate->steps,
+			is_near_noise(answer) ? " The difference is hardly beyond it." : "");
 }
 
 /* What the numbers of the table are, where they are not simply measured. */

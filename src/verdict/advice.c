@@ -157,6 +157,8 @@ static bool advise_keep_units(struct advisor *advisor)
 		});
 }
 
+/* Earlier gathers help only while the link has time to spare: where the forward's gathers take
+ * longer than its kernels, the last of them is late however early the first is. */
 static bool advise_prefetch(struct advisor *advisor)
 {
 	struct gather_sum forward;
@@ -165,7 +167,9 @@ static bool advise_prefetch(struct advisor *advisor)
 		return false;
 	const double blocked = blocked_on(advisor, GATHER_FORWARD);
 	const double late = forward.count - forward.prefetched_count;
-	if (!is_worth_it(advisor, blocked) || late < 0.5)
+	const double compute = measure_path_ns(
+		advisor->candidate, STATE_BUSY, PHASE_FORWARD, MEASURE_ANY, MEASURE_ANY);
+	if (!is_worth_it(advisor, blocked) || late < 0.5 || forward.kernel_ns > compute)
 		return true;
 	return advise(advisor,
 		(struct advice){
