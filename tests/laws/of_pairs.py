@@ -104,6 +104,13 @@ def options_of(bench, names, objective, options):
     return said + options
 
 
+def pair_in_noise(bench, names):
+    answer = verdict_of(bench, names, "--objective", "throughput")
+    expect(abs(answer["delta_ns"]["mean"]) <= answer["noise"]["ns"],
+           f"the difference, {answer['delta_ns']['mean'] / MS:.2f} ms, is beyond the noise, "
+           f"{answer['noise']['ns'] / MS:.2f} ms")
+
+
 def verdict_word(bench, names, objective, options, word, code):
     said = options_of(bench, names, objective, options)
     answer = verdict_of(bench, names, *said)
@@ -162,6 +169,8 @@ def prove_pairs(bench):
             bench.check(f"{label}: advises /{pattern}/", pair_advice, bench, names, pattern)
         if "noise" in pair:
             bench.check(f"{label}: noise", pair_noise, bench, names, pair["noise"])
+        if pair.get("in_noise"):
+            bench.check(f"{label}: inside the noise", pair_in_noise, bench, names)
 
 
 def prove_verdicts(bench):

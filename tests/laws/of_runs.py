@@ -59,7 +59,8 @@ def path_mean(run):
 
 def path_reference(bench, name):
     reading = bench.reference_path[name]
-    wall, mine = path_mean(bench.tool.breakdown(bench.run(name), "--path-from", "0"))
+    start = () if name in tables.PATH_AS_THE_JOB else ("--path-from", "0")
+    wall, mine = path_mean(bench.tool.breakdown(bench.run(name), *start))
     limit = tables.PATH_TOLERANCE * wall
     near("the step", wall / MS, reading["step_ms"], limit / MS, "ms")
     apart(name, "path", mine, parts.theirs(reading["part_ms"], MS), wall, limit)

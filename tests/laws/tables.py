@@ -16,6 +16,9 @@ PARTITION_TOLERANCE = 0.02  # of the window, against the independent reading
 PATH_TOLERANCE = 0.04  # of the step
 # Host and allocator take turns within microseconds there: only the sum is a fact.
 STARVED_AS_A_WHOLE = {"press_none_a"}
+# The reading's path starts at the end of rank 0's window.  Ours from a given rank starts where the
+# windows of all ranks reach; the one step here ends 8 ms apart, so the job's own path is compared.
+PATH_AS_THE_JOB = {"stack_ac_block"}
 # The reading tells contexts by the launching call alone: in compiled blocks it calls backward what
 # we call recompute or unknown.
 HIDES_RECOMPUTATION = {"f2_none_compile", "f2_ac_block_compile"}
@@ -34,7 +37,7 @@ PAIRS = [
          path={("checkpointed", "busy/recompute"): (29.0, 30.0)}),
     dict(base="slow2_none", checkpointed="slow2_ac_block", delta=(4, 6),
          causes={"recompute": (13, 15), "lost_overlap": (-10.5, -8.5)},
-         says=[r"hidden", r"noise"], noise="floor"),
+         says=[r"hidden", r"noise"], noise="floor", in_noise=True),
     dict(base="slow2_none", checkpointed="slow2_none_noreshard", delta=(-22, -20),
          causes={"repeated_all_gather": (-24.5, -19.5), "lost_overlap": (2, 6)},
          gathers={("base", "backward"): 5, ("checkpointed", "backward"): 0}),
@@ -43,13 +46,13 @@ PAIRS = [
                  "recompute": (2.5, 4.5)},
          gathers={("base", "repeat"): 0, ("checkpointed", "repeat"): 4},
          says=[r"queue|waited behind", r"reduce.scatter"],
-         advice=[r"wrap", r"reentrant"]),
+         advice=[r"FSDP\(checkpoint\(block\)\)", r"non-reentrant"]),
     dict(base="f1_none", checkpointed="f1_ac_block_reentrant_outside",
          gathers={("base", "repeat"): 0, ("checkpointed", "repeat"): 8}),
     dict(base="f2_none", checkpointed="f2_ac_block",
          larger=[("recompute_dispatch", "recompute")],
          gathers={("base", "repeat"): 0, ("checkpointed", "repeat"): 0},
-         says=[r"wrapper_dispatch|checkpoint wrappers", r"1\.5", r"3\.5"]),
+         says=[r"wrapper_dispatch", r"profiler's own\s+cost", r"estimated\s+[\d.]+\s+to\s+[\d.]+\s+ms"]),
     dict(base="f2_none", checkpointed="f2_ac_block_reentrant",
          gathers={("checkpointed", "repeat"): 0}),
     dict(base="f2_none_mb4", checkpointed="press_none_a", blamed="allocator",
@@ -59,8 +62,9 @@ PAIRS = [
          calls={"alloc_retries": ("checkpointed", 0)}),
 ]
 
-# Starved in the allocator in a rank's own partition, the mean of its windows.
-ALLOCATOR_MS = {("press_none_a", 0): (10.5, 14), ("press_none_a", 1): (5.5, 9),
+# Starved in the allocator in a rank's own partition, the mean of its windows: the independent
+# reading's 12.05 and 6.87 ms, give or take 2 % of the window.
+ALLOCATOR_MS = {("press_none_a", 0): (9.8, 14.3), ("press_none_a", 1): (4.6, 9.1),
                 ("press_ac_a", 0): (0, 0.05), ("press_ac_a", 1): (0, 0.05)}
 
 # Runs, objective, further options, the word, the exit code.  TRUTH gives --step-time of each role.
