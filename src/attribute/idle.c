@@ -142,10 +142,19 @@ static void look_around(struct idle *idle, const struct op_list *list, uint32_t 
 	}
 }
 
-static void find_explanation(const struct idle *idle, struct around *around, int64_t end_ns)
+static void find_explanation(
+	const struct idle *idle, uint32_t next, struct around *around, int64_t end_ns)
 {
 	const struct gpu_op_table *ops = &idle->trace->gpu_ops;
 	around->explains = NULL_U32;
+	if (next != NULL_U32 && idle->edges->awaited) {
+		const uint32_t awaited = idle->edges->awaited[next];
+		if (awaited != NULL_U32 && idle->timeline->collective_of[awaited] != NULL_U32) {
+			around->explains = awaited;
+			around->exact = true;
+			return;
+		}
+	}
 	for (uint32_t i = 0; i < around->count; i++) {
 		const uint32_t op = around->op[i];
 		if (ops->kind[op] != GPU_KERNEL || ops->end_ns[op] > end_ns ||
@@ -175,6 +184,8 @@ static uint32_t holder_at(const struct idle *idle, const struct around *around, 
 			*until_ns = ops->end_ns[op];
 		if (ops->kind[op] != GPU_KERNEL)
 			copy = op;
+		else if (around->exact && op == around->explains)
+			return op;
 		else if (collective == NULL_U32 ||
 			 distance(ops->end_ns[op], end_ns) <
 				 distance(ops->end_ns[collective], end_ns))
@@ -185,7 +196,8 @@ static uint32_t holder_at(const struct idle *idle, const struct around *around, 
 	if (copy != NULL_U32)
 		return copy;
 	/* The short rest after the collective that explains the wait is the collective's. */
-	if (around->explains != NULL_U32 && ops->end_ns[around->explains] <= at_ns)
+	if (around->explains != NULL_U32 && ops->end_ns[around->explains] <= at_ns &&
+		ops->end_ns[around->explains] + LATENCY_NS >= end_ns)
 		return around->explains;
 	return NULL_U32;
 }
@@ -218,17 +230,22 @@ static void describe_holder(
 	}
 }
 
-static bool push_blocked(struct idle *idle, int64_t start_ns, int64_t end_ns, struct err *err)
+static bool push_blocked(
+	struct idle *idle, uint32_t next, int64_t start_ns, int64_t end_ns, struct err *err)
 {
 	struct around around = {.count = 0};
 	look_around(idle, &idle->timeline->collectives, &idle->next_collective, start_ns, end_ns,
 		&around);
 	look_around(idle, &idle->timeline->copies, &idle->next_copy, start_ns, end_ns, &around);
-	find_explanation(idle, &around, end_ns);
-	const bool is_latency = end_ns - start_ns <= LATENCY_NS && around.explains == NULL_U32;
+	find_explanation(idle, next, &around, end_ns);
+	/* An edge to a collective that was long done explains nothing. */
+	const bool explained =
+		around.explains != NULL_U32 &&
+		idle->trace->gpu_ops.end_ns[around.explains] + LATENCY_NS >= start_ns;
+	const bool is_latency = end_ns - start_ns <= LATENCY_NS && !explained;
 	/* The collective whose end let the op go is what it waited for, whoever held the link. */
 	uint8_t awaited = WORD_NONE;
-	if (around.explains != NULL_U32) {
+	if (explained) {
 		const uint32_t collective = idle->timeline->collective_of[around.explains];
 		if (collective != NULL_U32)
 			awaited = (uint8_t)holder_of(idle->trace->collectives.kind[collective]);
@@ -245,6 +262,8 @@ static bool push_blocked(struct idle *idle, int64_t start_ns, int64_t end_ns, st
 			.phase = WORD_NONE,
 			.wait_for = awaited};
 		describe_holder(idle, op, is_latency, &interval);
+		if (around.exact)
+			interval.how = HOW_EXACT;
 		if (!partition_push(idle->partition, &interval, err))
 			return false;
 		at_ns = until_ns;
@@ -275,7 +294,7 @@ bool idle_attribute(struct idle *idle, int64_t start_ns, int64_t end_ns, struct 
 		}
 		if (launched_ns > at_ns && !push_starved(idle, next, at_ns, launched_ns, err))
 			return false;
-		if (launched_ns < until_ns && !push_blocked(idle, launched_ns, until_ns, err))
+		if (launched_ns < until_ns && !push_blocked(idle, next, launched_ns, until_ns, err))
 			return false;
 		at_ns = until_ns;
 	}

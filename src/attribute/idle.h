@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "attribute/edges.h"
 #include "attribute/partition.h"
 #include "attribute/timeline.h"
 
@@ -12,6 +13,7 @@ struct idle {
 	const struct roles *roles;
 	const struct phases *phases;
 	const struct timeline *timeline;
+	const struct edges *edges;
 	struct partition *partition;
 	uint32_t next_stream; /* in timeline.stream: the first that starts after the stretches seen
 			       */

@@ -255,8 +255,10 @@ bool partition_make(const struct trace *trace, const struct roles *roles,
 	struct timeline timeline;
 	if (!timeline_make(trace, roles, phases, &timeline, err))
 		return false;
+	struct edges edges = {0};
 	struct sweep *sweep = mem_new(1, sizeof *sweep, err);
-	bool ok = sweep && make_windows(trace, phases, &timeline, ret, err);
+	bool ok = sweep && edges_make(trace, phases, &edges, err) &&
+		  make_windows(trace, phases, &timeline, ret, err);
 	if (ok) {
 		sweep->trace = trace;
 		sweep->roles = roles;
@@ -266,11 +268,13 @@ bool partition_make(const struct trace *trace, const struct roles *roles,
 			.roles = roles,
 			.phases = phases,
 			.timeline = &timeline,
+			.edges = &edges,
 			.partition = ret};
 		ok = sweep_ops(sweep, &timeline, ret->windows[ret->window_count - 1].end_ns, err) &&
 		     close_windows(ret, err);
 	}
 	mem_free(sweep);
+	edges_done(&edges);
 	timeline_done(&timeline);
 	if (!ok)
 		partition_done(ret);
