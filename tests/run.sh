@@ -4,7 +4,7 @@
 # Usage: sh tests/run.sh [-v] [--quick] [--refresh]
 #   -v         print every check, not only those that failed
 #   --quick    only the first of the three builds
-#   --refresh  write what the program prints now into tests/golden, and stop
+#   --refresh  write what the program prints now into tests/golden and the README, and stop
 # INQUEST_SHARED names the folder with the recorded traces; without it, "shared" beside the sources.
 set -eu
 
@@ -57,7 +57,8 @@ logs=
 broken=
 if build build gcc; then
 	if [ -n "$refresh" ]; then
-		INQUEST=$root/build/src/cli/inquest exec sh tests/golden/run.sh --refresh
+		INQUEST=$root/build/src/cli/inquest sh tests/golden/run.sh --refresh
+		exec python3 tests/house/house.py --refresh
 	fi
 	check build
 else

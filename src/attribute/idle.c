@@ -123,8 +123,8 @@ enum holder holder_of(uint8_t collective_kind)
 struct around {
 	uint32_t op[MAX_ACTIVE];
 	uint32_t count;
-	uint32_t
-		explains; /* the collective that ended just before the wait did, NULL_U32 if none */
+	uint32_t explains; /* the collective whose end let the op go, NULL_U32 if none */
+	bool exact;	   /* an edge says so; else it ended just before the wait did */
 };
 
 static void look_around(struct idle *idle, const struct op_list *list, uint32_t *first,

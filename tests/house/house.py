@@ -191,6 +191,22 @@ def explained():
                     yield f"README.md does not explain '{word}' ({which})"
 
 
+DEMO = re.compile(r"(<!-- demo -->\n).*?(<!-- end of demo -->)", re.S)
+
+
+def readme_with_demo():
+    """The README with what the demo prints, down to the causes."""
+    printed = (ROOT / "tests/golden/verdict/sample_text.stdout").read_text()
+    answer = printed.split("\nEvidence")[0].rstrip("\n")
+    readme = (ROOT / "README.md").read_text()
+    return DEMO.sub(lambda match: f"{match[1]}```text\n{answer}\n```\n{match[2]}", readme)
+
+
+def demo_shown():
+    if readme_with_demo() != (ROOT / "README.md").read_text():
+        yield "README.md shows another answer than the demo prints: sh tests/run.sh --refresh"
+
+
 def golden_orphans():
     for path in tree("tests/golden"):
         if path.suffix in (".stdout", ".stderr", ".exit") and not path.with_suffix(".sh").exists():
@@ -280,7 +296,11 @@ def manual_sources():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--cc", nargs="+", default=["cc"])
+    parser.add_argument("--refresh", action="store_true", help="write the demo into the README")
     arguments = parser.parse_args()
+    if arguments.refresh:
+        (ROOT / "README.md").write_text(readme_with_demo())
+        return 0
     tap = Tap()
 
     tap.rule("includes point backwards", include_direction())
@@ -290,6 +310,7 @@ def main():
     tap.rule("files are of readable length", lengths(tap))
     tap.rule("no machine's paths, no notes of work left, clean lines", words())
     tap.rule("the README explains the words", explained())
+    tap.rule("the README shows what the demo prints", demo_shown())
     tap.rule("every expected output has its case", golden_orphans())
 
     tap.rule("each header compiles alone", header_alone(arguments.cc))
