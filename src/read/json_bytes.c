@@ -63,6 +63,17 @@ static bool is_low_surrogate(int32_t unit)
 	return unit >= 0xdc00 && unit < 0xe000;
 }
 
+/* Of \uXXXX or a pair of them; 0 for no hexadecimal digits and for half a pair. */
+static size_t unicode_escape_length(const char *text, size_t length)
+{
+	const int32_t unit = hex_unit(text, length);
+	if (unit < 0 || is_low_surrogate(unit))
+		return 0;
+	if (!is_high_surrogate(unit))
+		return 6;
+	return length > 6 && is_low_surrogate(hex_unit(text + 6, length - 6)) ? 12 : 0;
+}
+
 bool json_text_is_clean(const char *text, size_t length)
 {
 	for (size_t i = 0; i < length;) {
@@ -80,9 +91,10 @@ bool json_text_is_clean(const char *text, size_t length)
 		if (i + 1 >= length || text[i + 1] == '\0')
 			return false;
 		if (text[i + 1] == 'u') {
-			if (hex_unit(text + i, length - i) < 0)
+			const size_t count = unicode_escape_length(text + i, length - i);
+			if (count == 0)
 				return false;
-			i += 6;
+			i += count;
 		} else if (strchr("\"\\/bfnrt", text[i + 1])) {
 			i += 2;
 		} else {

@@ -36,7 +36,7 @@ enum json_kind {
 
 /* What was wrong and accepted. */
 enum json_note {
-	NOTE_TEXT,	 /* control bytes, bytes that are not UTF-8, unknown escapes */
+	NOTE_TEXT,	 /* control bytes, bytes that are not UTF-8, unknown or halved escapes */
 	NOTE_QUOTE,	 /* a text with unescaped quotes was repaired */
 	NOTE_COMMA,	 /* a comma with nothing after it */
 	NOTE_NOT_FINITE, /* a bare nan or inf, or another number that JSON can't have */

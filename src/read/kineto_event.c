@@ -358,7 +358,7 @@ bool event_read(struct json_scan *scan, const struct event_names *names, struct 
 	ret->ph = '\0';
 	ret->is_left_out = false;
 	ret->ts_ns = ret->dur_ns = NULL_I64;
-	ret->pid.number = ret->tid.number = NULL_I64;
+	ret->pid = ret->tid = (struct event_place){.number = NULL_I64};
 	*dirt = (struct event_dirt){0};
 	if (!json_enter_object(scan))
 		return false;
