@@ -64,6 +64,12 @@ void report_item(struct report *report, const char *format, ...)
 	add_block(report, (struct report_block){.kind = BLOCK_ITEM, .text = text});
 }
 
+const char *report_take(struct report *report, struct text *text)
+{
+	const char *taken = text_take(text, &report->arena, &report->err);
+	return taken ? taken : "";
+}
+
 void report_lead(struct report *report, enum tone tone, uint32_t toned_bytes, const char *text)
 {
 	add_block(report, (struct report_block){.kind = BLOCK_LEAD,

@@ -77,6 +77,10 @@ void report_text(struct report *report, enum tone tone, const char *format, ...)
 void report_item(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What was gathered in `text`, which is done then; "" if nothing was, or after a failure. */
+struct text;
+const char *report_take(struct report *report, struct text *text);
+
 /* The answer; its first `toned_bytes` alone have the tone. */
 void report_lead(struct report *report, enum tone tone, uint32_t toned_bytes, const char *text);
 

@@ -363,8 +363,7 @@ static void add_resources(struct report *report, const struct breakdown *run)
 		text_add(&names, "%s%s (%lld)", i ? ", " : "", largest->flops.unknown_ops[i].name,
 			(long long)largest->flops.unknown_ops[i].count);
 	report_text(report, TONE_DIM, "Not counted, FLOPs unknown: %s%s.",
-		names.bytes ? names.bytes : "", largest->flops.unknown_op_count > 5 ? ", ..." : "");
-	text_done(&names);
+		report_take(report, &names), largest->flops.unknown_op_count > 5 ? ", ..." : "");
 }
 
 static void add_run(struct report *report, const struct breakdown *run, bool has_steps)

@@ -49,12 +49,12 @@ void report_findings(struct report *report, const struct findings *findings, boo
 				units_count(findings->diag.row[kind].count).text);
 		}
 	}
-	if (rest.length)
+	const char *others = report_take(report, &rest);
+	if (others[0])
 		report_text(report, TONE_DIM, "%s: %s.",
-			has_shown ? "Also" : "Nothing is lost. Worth knowing", rest.bytes);
+			has_shown ? "Also" : "Nothing is lost. Worth knowing", others);
 	else if (!has_shown)
 		report_text(report, TONE_DIM, "Nothing is lost, nothing is odd.");
-	text_done(&rest);
 }
 
 static void add_has(struct report *report, struct report_table *table, bool has)

@@ -182,11 +182,10 @@ static void note_sources(struct report *report, const struct answer *answer)
 					UNITS_PLAIN)
 					.text);
 	}
-	if (given.length)
+	const char *traced = report_take(report, &given);
+	if (traced[0])
 		report_text(report, TONE_DIM,
-			"Step times are the training log's where given; as traced:%s.",
-			given.bytes);
-	text_done(&given);
+			"Step times are the training log's where given; as traced:%s.", traced);
 	if (is_inferred)
 		report_text(report, TONE_DIM,
 			"Tokens of a step, over all ranks, are inferred from shapes; --tokens "
@@ -207,20 +206,21 @@ static void note_launch_bound(struct report *report, const struct answer *answer
 	for (int i = 0; i < 2; i++) {
 		const struct breakdown *run = answer->breakdown[roles[i]];
 		const int decimals = units_ms_decimals(answer->traced_step_ns[roles[i]]);
-		const int64_t *cost = comparison->inflation_ns[i];
-		if (!run || cost[1] <= 0)
+		const int64_t *range = comparison->inflation_ns[i];
+		if (!run || range[1] <= 0)
 			continue;
 		text_add(&text, "%s%s to %s of %s's step", text.length ? ", " : "",
-			units_ms_bare((double)cost[0], decimals, UNITS_PLAIN).text,
-			units_ms((double)cost[1], decimals, UNITS_PLAIN).text, role_word(roles[i]));
+			units_ms_bare((double)range[0], decimals, UNITS_PLAIN).text,
+			units_ms((double)range[1], decimals, UNITS_PLAIN).text,
+			role_word(roles[i]));
 	}
+	const char *cost = report_take(report, &text);
 	report_text(report, TONE_WARN,
 		"Launch-bound: the GPU waits for the host in %s of base's step and %s of the "
 		"checkpointed one, and the profiler's own cost is in the traced times%s%s.",
 		units_percent(answer->breakdown[ROLE_BASE]->starved_frac, UNITS_PLAIN).text,
 		units_percent(answer->breakdown[ROLE_CHECKPOINTED]->starved_frac, UNITS_PLAIN).text,
-		text.length ? ": an estimated " : "", text.length ? text.bytes : "");
-	text_done(&text);
+		cost[0] ? ": an estimated " : "", cost);
 }
 
 static void add_advice(struct report *report, const struct answer *answer)
@@ -248,10 +248,9 @@ static void add_advice(struct report *report, const struct answer *answer)
 				units_bytes(advice->bytes < 0 ? -advice->bytes : advice->bytes,
 					UNITS_PLAIN)
 					.text);
+		const char *effect = report_take(report, &moves);
 		report_item(report, "%c%s: %s.%s%s", toupper((unsigned char)advice->what[0]),
-			advice->what + 1, advice->why, moves.length ? moves.bytes : "",
-			moves.length ? "." : "");
-		text_done(&moves);
+			advice->what + 1, advice->why, effect, effect[0] ? "." : "");
 	}
 }
 

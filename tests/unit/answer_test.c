@@ -1,0 +1,216 @@
+/* The answer's sentence, advice and stragglers, from runs made by hand. */
+#include "verdict/answer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "sample_runs.h"
+
+#define BASE_BYTES	   INT64_C(25222447104)
+#define CHECKPOINTED_BYTES INT64_C(18408800256)
+
+static struct sample_run base, checkpointed;
+static struct comparison comparison;
+
+static int fill(void **state)
+{
+	(void)state;
+	sample_run_fill(&base, "big_none", 0, BASE_BYTES);
+	sample_run_fill(&checkpointed, "big_ac_block", 28, CHECKPOINTED_BYTES);
+	comparison = sample_comparison();
+	return 0;
+}
+
+static struct answer answer_to(const struct answer_input *input)
+{
+	struct answer answer;
+	struct err err = {0};
+	assert_true(answer_make(input, &answer, &err));
+	return answer;
+}
+
+static const struct advice *find_advice(const struct answer *answer, const char *word)
+{
+	for (uint32_t i = 0; i < answer->advice_count; i++)
+		if (strstr(answer->advice[i].what, word))
+			return &answer->advice[i];
+	return NULL;
+}
+
+static void unspent_sentence(void **state)
+{
+	(void)state;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_string_equal(answer.sentence,
+		"unspent: the step went from 132.0 to 160.0 ms (+28.0 ms, +21 %); 30.0 ms are "
+		"recomputation, 2.0 ms of it hidden in collectives; no gather was repeated; 6.3 "
+		"GiB less are reserved and nobody uses them: spend them or take checkpointing "
+		"off.");
+	assert_int_equal(answer.straggler_count, 1);
+	assert_int_equal(answer.stragglers[0].count, 2);
+	assert_true(answer.stragglers[0].ns == 2e6);
+	answer_done(&answer);
+}
+
+/* Each piece of advice stands on its number, and falls with it. */
+static void advice_stands_on_numbers(void **state)
+{
+	(void)state;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	const struct advice *fewer = find_advice(&answer, "fewer blocks");
+	assert_non_null(fewer);
+	assert_int_equal(fewer->ns[1], 28 * SAMPLE_MS);
+	assert_int_equal(fewer->bytes, BASE_BYTES - CHECKPOINTED_BYTES);
+	assert_non_null(find_advice(&answer, "spend the freed memory"));
+	const struct advice *keep = find_advice(&answer, "reshard_after_forward");
+	assert_non_null(keep);
+	assert_int_equal(keep->ns[1], 14 * SAMPLE_MS);
+	assert_int_equal(keep->bytes, 1 << 20);
+	const struct advice *tail = find_advice(&answer, "end of backward");
+	assert_non_null(tail);
+	assert_true(tail->is_remark);
+	assert_ptr_equal(tail, &answer.advice[answer.advice_count - 1]);
+	assert_null(find_advice(&answer, "non-reentrant"));
+	assert_null(find_advice(&answer, "allocator"));
+	assert_null(find_advice(&answer, "torch.compile"));
+	answer_done(&answer);
+
+	checkpointed.rank.gather_count = 3;
+	checkpointed.rank.memory.alloc_retries = 4;
+	checkpointed.rank.memory.alloc_stall_ns = 20 * SAMPLE_MS;
+	comparison.causes[CAUSE_REPEATED_ALL_GATHER].ns = 5 * SAMPLE_MS;
+	checkpointed.breakdown.launch_bound = true;
+	checkpointed.breakdown.tail_reduce_scatter_ns = NULL_I64;
+	checkpointed.rank.memory.peak_reserved_bytes = BASE_BYTES;
+	answer = answer_to(&input);
+	const struct advice *order = find_advice(&answer, "non-reentrant");
+	assert_non_null(order);
+	assert_int_equal(order->ns[0], 5 * SAMPLE_MS);
+	assert_non_null(strstr(order->why, "layers.0"));
+	const struct advice *allocator = find_advice(&answer, "allocator");
+	assert_non_null(allocator);
+	assert_int_equal(allocator->ns[1], 10 * SAMPLE_MS);
+	assert_non_null(find_advice(&answer, "torch.compile"));
+	assert_null(find_advice(&answer, "end of backward"));
+	assert_null(find_advice(&answer, "fewer blocks"));
+	assert_null(find_advice(&answer, "spend the freed memory"));
+	answer_done(&answer);
+}
+
+static void given_times_decide(void **state)
+{
+	(void)state;
+	struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	input.run[ROLE_BASE].given_step_ns = 100e6;
+	input.run[ROLE_CHECKPOINTED].given_tokens_per_s = 16384 / 0.0999;
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_INCONCLUSIVE);
+	assert_string_equal(answer.judgement.noise_method, "given");
+	assert_true(fabs(answer.recipe[ROLE_CHECKPOINTED].step_ns - 99.9e6) < 1);
+	assert_true(answer.traced_step_ns[ROLE_CHECKPOINTED] == 160e6);
+	answer_done(&answer);
+}
+
+static void fit_without_base(void **state)
+{
+	(void)state;
+	struct answer_input input = sample_question(OBJECTIVE_FIT, &base, &checkpointed, NULL);
+	input.run[ROLE_BASE].breakdown = NULL;
+	input.memory_limit_frac = 0.5;
+	input.run[ROLE_CHECKPOINTED].gpu_memory_bytes = 4 * CHECKPOINTED_BYTES;
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_WORKED);
+	assert_int_equal(answer.memory_limit_bytes, 2 * CHECKPOINTED_BYTES);
+	answer_done(&answer);
+}
+
+static void no_objective_answers_each(void **state)
+{
+	(void)state;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_NONE, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_NO_OBJECTIVE);
+	assert_int_equal(answer.each[OBJECTIVE_THROUGHPUT].verdict, VERDICT_UNSPENT);
+	assert_int_equal(answer.each[OBJECTIVE_MEMORY].verdict, VERDICT_WORKED);
+	assert_int_equal(answer.each[OBJECTIVE_BATCH].verdict, VERDICT_INCONCLUSIVE);
+	answer_done(&answer);
+}
+
+static void a_run_against_itself(void **state)
+{
+	(void)state;
+	struct comparison same = sample_comparison();
+	memset(same.causes, 0, sizeof same.causes);
+	same.delta_ns = 0;
+	const struct answer_input input = sample_question(OBJECTIVE_MEMORY, &base, &base, &same);
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_INCONCLUSIVE);
+	answer_done(&answer);
+}
+
+static void not_comparable_says_why(void **state)
+{
+	(void)state;
+	const char *differences[] = {"world size: 2 against 4"};
+	comparison.comparable = false;
+	comparison.differences = differences;
+	comparison.difference_count = 1;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_NOT_COMPARABLE);
+	assert_non_null(strstr(answer.sentence, "world size: 2 against 4"));
+	answer_done(&answer);
+}
+
+/* Whichever allocation fails, the answer is whole or there is none. */
+static void every_allocation_may_fail(void **state)
+{
+	(void)state;
+	checkpointed.rank.gather_count = 3;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_NONE, &base, &checkpointed, &comparison);
+	for (int64_t nth = 1;; nth++) {
+		struct answer answer;
+		struct err err = {0};
+		mem_fail_after(nth);
+		const bool ok = answer_make(&input, &answer, &err);
+		const bool has_failed = mem_has_failed();
+		mem_fail_after(0);
+		assert_true(ok != has_failed);
+		assert_int_equal(err.code, ok ? ERR_NONE : ERR_NOMEM);
+		if (ok) {
+			answer_done(&answer);
+			assert_true(nth > 5);
+			return;
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(unspent_sentence, fill),
+		cmocka_unit_test_setup(advice_stands_on_numbers, fill),
+		cmocka_unit_test_setup(given_times_decide, fill),
+		cmocka_unit_test_setup(fit_without_base, fill),
+		cmocka_unit_test_setup(no_objective_answers_each, fill),
+		cmocka_unit_test_setup(a_run_against_itself, fill),
+		cmocka_unit_test_setup(not_comparable_says_why, fill),
+		cmocka_unit_test_setup(every_allocation_may_fail, fill),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
