@@ -1,23 +1,20 @@
 /*
  * What `inquest record`, the Python hook and the collector say to each other.
  *
- * The parent sets environment variables; the collector inside each training process reads them once.
- * The hook and include/inquest/mark.h speak to the collector through NVTX, in the default domain,
- * with texts that begin with "inquest:" (a plain NVTX viewer shows them as ranges):
+ * The parent sets environment variables; the collector inside each training process reads them
+ * once. The hook and include/inquest/mark.h speak to the collector through NVTX, in the default
+ * domain, with texts that begin with "inquest:" (a plain NVTX viewer shows them as ranges):
  *
  *   push/pop ranges, on the thread that does the work:
  *     inquest:step:N                 optimizer step N, from the end of the step before
  *     inquest:forward                a forward pass (one a micro-batch)
  *     inquest:backward               a backward call, on the thread that called it
  *     inquest:optimizer              optimizer.step
- *     inquest:checkpoint:R:NAME      the forward of checkpoint region R (a number; NAME may be empty)
- *     inquest:recompute:R:NAME       its recomputation
- *     any other text, e.g. "FSDP::all_gather (layers.3)": a range of the framework, kept as it is
- *   marks:
- *     inquest:value:NAME:NUMBER      a number of the step at hand: peak_allocated_bytes,
- *                                    peak_reserved_bytes, alloc_retries, tokens (one rank's),
- *                                    micro_batch, sequence_length, forward_flop, recompute_flop,
- *                                    backward_flop
+ *     inquest:checkpoint:R:NAME      the forward of checkpoint region R (a number; NAME may be
+ * empty) inquest:recompute:R:NAME       its recomputation any other text, e.g. "FSDP::all_gather
+ * (layers.3)": a range of the framework, kept as it is marks: inquest:value:NAME:NUMBER      a
+ * number of the step at hand: peak_allocated_bytes, peak_reserved_bytes, alloc_retries, tokens (one
+ * rank's), micro_batch, sequence_length, forward_flop, recompute_flop, backward_flop
  *
  * In the file: markers become rows of `marker` (kind by enum marker_kind, region, name, value), and
  * every push/pop range, markers too, becomes a row of `host_op` with kind annotation, so that the
@@ -43,5 +40,11 @@
 
 /* The rank is the first of these that is set; a process with none of them is recorded as pid<P>.inq
  * when it launches a kernel. */
-#define INQUEST_RANK_ENVS      {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}
-#define INQUEST_WORLD_ENVS     {"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}
+#define INQUEST_RANK_ENVS                                                  \
+	{                                                                  \
+		"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK" \
+	}
+#define INQUEST_WORLD_ENVS                                                       \
+	{                                                                        \
+		"WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" \
+	}
