@@ -37,7 +37,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	int64_t count;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		command_init(command, state);
+		command_init(state);
 		state->child_inputs[0] = state->child_inputs[1] = command;
 		return 0;
 	case KEY_STEPS:

@@ -33,7 +33,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	struct command *command = &arguments->command;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		command_init(command, state);
+		command_init(state);
 		state->child_inputs[0] = command;
 		return 0;
 	case 'o':

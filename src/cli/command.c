@@ -41,9 +41,8 @@ error_t command_check(struct command *command, enum inquest_status status)
 	return command_refuse(command, "%s", inquest_message(command->inquest));
 }
 
-void command_init(struct command *command, struct argp_state *state)
+void command_init(struct argp_state *state)
 {
-	state->name = (char *)command->name;
 	/* getopt says in one line what is wrong; argp would add where help is to be found. */
 	state->err_stream = NULL;
 }
@@ -88,7 +87,8 @@ static error_t parse_common(int key, char *value, struct argp_state *state)
 		inquest_set_window(command->inquest, (size_t)count);
 		return 0;
 	case 'h':
-		/* Only root_argp knows everything; its name is the command's. */
+		/* argp names what it parses by argv[0] alone, after ARGP_KEY_INIT. */
+		state->name = (char *)command->name;
 		argp_state_help(
 			state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
 		command->is_done = true;
@@ -99,7 +99,7 @@ static error_t parse_common(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp_option common_options[] = {
-	{"rules", KEY_RULES, "FILE", 0, "Patterns for names, tried before the built-in ones", 8},
+	{"rules", KEY_RULES, "FILE", 0, "Patterns for names, before the built-in ones", 8},
 	{"threads", KEY_THREADS, "N", 0, "Ranks at once; as many as there are cores without it", 8},
 	{"window", KEY_WINDOW, "BYTES", 0, "Window through which a file is read", 8},
 	{"help", 'h', 0, 0, "Print this and exit", 9},

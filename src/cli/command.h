@@ -40,8 +40,8 @@ error_t command_refuse(struct command *command, const char *format, ...)
 /* The same, with the library's message, when `status` is not INQUEST_OK; else 0. */
 error_t command_check(struct command *command, enum inquest_status status);
 
-/* A parser's ARGP_KEY_INIT: names the command, silences argp's second lines. */
-void command_init(struct command *command, struct argp_state *state);
+/* A parser's ARGP_KEY_INIT: silences argp's second lines. */
+void command_init(struct argp_state *state);
 
 /* Options of all subcommands, and those that print an answer: children for a struct argp, whose
  * input is the struct command. */
