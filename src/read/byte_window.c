@@ -91,3 +91,20 @@ bool byte_window_more(struct byte_window *window)
 	}
 	return got != 0;
 }
+
+char byte_window_ahead(struct byte_window *window, size_t ahead)
+{
+	while ((size_t)(window->end - window->at) <= ahead)
+		if (!byte_window_more(window))
+			return '\0';
+	return window->at[ahead];
+}
+
+size_t byte_window_space_ahead(struct byte_window *window, size_t ahead)
+{
+	for (;; ahead++) {
+		const char c = byte_window_ahead(window, ahead);
+		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
+			return ahead;
+	}
+}

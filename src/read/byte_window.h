@@ -51,6 +51,12 @@ void byte_window_done(struct byte_window *window);
  */
 bool byte_window_more(struct byte_window *window);
 
+/* The byte `ahead` of `at`, brought in if need be; NUL at the end of the bytes. */
+char byte_window_ahead(struct byte_window *window, size_t ahead);
+
+/* How far ahead the first byte from `ahead` on is that isn't JSON's white space. */
+size_t byte_window_space_ahead(struct byte_window *window, size_t ahead);
+
 static inline uint64_t byte_window_offset(const struct byte_window *window)
 {
 	return window->base + (uint64_t)(window->at - window->buffer);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "read/json_bytes.h"
+#include "read/json_repair.h"
 
-#define MAX_NUMBER_BYTES   64	  /* of what is no number, which may be looked at to see that */
-#define MAX_REPAIRED_BYTES 65536u /* a repair that needs more has missed the closing quote */
+#define MAX_NUMBER_BYTES 64 /* of what is no number, which may be looked at to see that */
 
 static bool fail(struct json_scan *scan, const char *problem)
 {
@@ -164,82 +164,19 @@ static bool next_member(struct json_scan *scan, char closing)
 	return false;
 }
 
-/* The byte `ahead` of the window's `at`, fetched if need be; NUL at the end. */
-static char byte_ahead(struct json_scan *scan, size_t ahead)
-{
-	struct byte_window *window = scan->window;
-	while ((size_t)(window->end - window->at) <= ahead)
-		if (!byte_window_more(window))
-			return '\0';
-	return window->at[ahead];
-}
-
-static size_t skip_space_ahead(struct json_scan *scan, size_t ahead)
-{
-	for (;;) {
-		const char c = byte_ahead(scan, ahead);
-		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
-			return ahead;
-		ahead++;
-	}
-}
-
-/* Whether a quote ending at `ahead` (the byte after it) closes an object's value. */
-static bool fits_after_value(struct json_scan *scan, size_t ahead)
-{
-	ahead = skip_space_ahead(scan, ahead);
-	const char c = byte_ahead(scan, ahead);
-	if (c == '}')
-		return true;
-	if (c != ',')
-		return false;
-	ahead = skip_space_ahead(scan, ahead + 1);
-	if (byte_ahead(scan, ahead) != '"')
-		return false;
-	for (ahead++;; ahead++) {
-		const char key = byte_ahead(scan, ahead);
-		if (key == '"')
-			break;
-		if ((unsigned char)key < 0x20)
-			return false;
-	}
-	return byte_ahead(scan, skip_space_ahead(scan, ahead + 1)) == ':';
-}
-
-static bool fits_after_text(struct json_scan *scan, size_t ahead)
-{
-	const char c = byte_ahead(scan, skip_space_ahead(scan, ahead));
-	return c == ',' || c == ':' || c == '}' || c == ']';
-}
-
-/*
- * The length of the text that begins at `at` + 1, by the rules for repairs; `is_value` for values
- * that stand right in an object.
- */
+/* The same as measure_text by the rules for repairs. */
 static bool measure_repaired(struct json_scan *scan, bool is_value, size_t *ret_length)
 {
-	bool has_raw_quote = false;
-	for (size_t ahead = 1; ahead < MAX_REPAIRED_BYTES; ahead++) {
-		const char c = byte_ahead(scan, ahead);
-		if (c == '\0' && scan->window->at + ahead == scan->window->end)
-			return fail_cut(scan);
-		if (c == '\\') {
-			ahead++;
-			continue;
-		}
-		if (c != '"')
-			continue;
-		if (is_value ? fits_after_value(scan, ahead + 1)
-			     : fits_after_text(scan, ahead + 1)) {
-			if (has_raw_quote &&
-				memmem(scan->window->at, ahead, "\"ph\"", strlen("\"ph\"")))
-				return fail(scan, "a text has no closing quote");
-			if (has_raw_quote)
-				note(scan, NOTE_QUOTE);
-			*ret_length = ahead - 1;
-			return true;
-		}
-		has_raw_quote = true;
+	switch (json_repair_measure(scan->window, is_value, ret_length)) {
+	case REPAIR_NEEDED:
+		note(scan, NOTE_QUOTE);
+		return true;
+	case REPAIR_UNNEEDED:
+		return true;
+	case REPAIR_CUT:
+		return fail_cut(scan);
+	case REPAIR_IMPOSSIBLE:
+		break;
 	}
 	return fail(scan, "a text has no closing quote");
 }
@@ -396,7 +333,8 @@ bool json_read_word(struct json_scan *scan, enum json_kind *ret)
 	for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
 		const size_t length = strlen(words[w].text);
 		size_t same = 0;
-		while (same < length && byte_ahead(scan, same) == words[w].text[same])
+		while (same < length &&
+			byte_window_ahead(scan->window, same) == words[w].text[same])
 			same++;
 		if (same == length) {
 			scan->window->at += length;

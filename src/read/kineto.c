@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "read/byte_window.h"
-#include "read/json_bytes.h"
+#include "read/kineto_find.h"
 #include "read/kineto_rows.h"
 
 struct kineto {
@@ -56,86 +56,6 @@ static bool is_broken(const struct kineto *k, struct err *err)
 		return false;
 	err_set(err, cause->code, "%s", cause->msg);
 	return true;
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-/* The byte `ahead`, with more fetched as needed; NUL at the end. */
-static char peek_ahead(struct byte_window *window, size_t ahead)
-{
-	while ((size_t)(window->end - window->at) <= ahead)
-		if (!byte_window_more(window))
-			return '\0';
-	return window->at[ahead];
-}
-
-/* Whether a quoted key and a colon stand at `ahead`, and the key is one of `keys`. */
-static bool is_key_ahead(
-	struct byte_window *window, size_t ahead, const char *const *keys, size_t key_count)
-{
-	while (is_space(peek_ahead(window, ahead)))
-		ahead++;
-	if (peek_ahead(window, ahead) != '"')
-		return false;
-	const size_t from = ++ahead;
-	while (ahead - from < EVENT_KEY_BYTES && peek_ahead(window, ahead) != '"' &&
-		peek_ahead(window, ahead) != '\0')
-		ahead++;
-	const size_t length = ahead - from;
-	if (peek_ahead(window, ahead++) != '"')
-		return false;
-	while (is_space(peek_ahead(window, ahead)))
-		ahead++;
-	if (peek_ahead(window, ahead) != ':')
-		return false;
-	for (size_t k = 0; k < key_count; k++)
-		if (strlen(keys[k]) == length && memcmp(window->at + from, keys[k], length) == 0)
-			return true;
-	return false;
-}
-
-/*
- * Goes on to what looks like the start of another event (its brace is next), or like the end of the
- * list (its bracket is next).  `last` is the byte before, if it counts.  False at the end.
- */
-static bool find_event(struct kineto *k, char last)
-{
-	static const char *const first_keys[] = {
-		"ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "s", "bp", "args"};
-	struct byte_window *window = k->scan.window;
-	for (;;) {
-		const char c = peek_ahead(window, 0);
-		if (c == '\0' && window->at == window->end)
-			return false;
-		/* The comma between two events may be what is missing. */
-		if (c == '{' && (last == ',' || last == '}') &&
-			is_key_ahead(window, 1, first_keys, sizeof first_keys / sizeof *first_keys))
-			return true;
-		if (c == ']' && last == '}')
-			return true;
-		if (!is_space(c))
-			last = c;
-		window->at++;
-	}
-}
-
-/* Goes on to a key of the document that we know, after a part of it that is no JSON. */
-static bool find_document_key(struct kineto *k)
-{
-	static const char *const keys[] = {"traceEvents", "baseTimeNanoseconds", "displayTimeUnit",
-		"distributedInfo", "deviceProperties", "traceName", "schemaVersion"};
-	struct byte_window *window = k->scan.window;
-	for (;;) {
-		const char c = peek_ahead(window, 0);
-		if (c == '\0' && window->at == window->end)
-			return false;
-		if (c == '"' && is_key_ahead(window, 0, keys, sizeof keys / sizeof *keys))
-			return true;
-		window->at++;
-	}
 }
 
 static bool add_event(struct kineto *k, const struct event_dirt *dirt, struct err *err)
@@ -204,11 +124,11 @@ static bool recover(struct kineto *k, uint32_t depth, bool is_between, bool *ret
 	k->scan.problem = NULL;
 	char last = '}';
 	if (!is_between) {
-		last = peek_ahead(window, 0);
+		last = byte_window_ahead(window, 0);
 		if (last)
 			window->at++; /* not the same event again */
 	}
-	if (!find_event(k, last))
+	if (!kineto_find_event(window, last))
 		return false;
 	k->scan.depth = depth;
 	k->scan.is_first = false;
@@ -409,9 +329,9 @@ static void recover_document(struct kineto *k, uint64_t offset)
 	scan->window->hold = NO_HOLD;
 	scan->window->is_overfull = false;
 	scan->problem = NULL;
-	if (peek_ahead(scan->window, 0))
+	if (byte_window_ahead(scan->window, 0))
 		scan->window->at++; /* not the same key again */
-	const bool is_found = find_document_key(k);
+	const bool is_found = kineto_find_key(scan->window);
 	if (is_found || !was_cut)
 		count(k, DIAG_BAD_METADATA, 1, offset);
 	k->is_cut |= !is_found && was_cut;

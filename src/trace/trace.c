@@ -96,7 +96,10 @@ bool trace_init(struct trace *trace, struct err *err)
 		.data_parallel = NULL_I32,
 		.gpu_memory_bytes = NULL_I64,
 	};
-	return intern_init(&trace->strings, err);
+	if (intern_init(&trace->strings, err))
+		return true;
+	trace_done(trace);
+	return false;
 }
 
 void trace_done(struct trace *trace)
