@@ -162,7 +162,7 @@ static bool add_tokens(const struct ranks *ranks, const struct analysis_options 
 				   : trace->world_size != NULL_I32  ? trace->world_size
 								    : (int64_t)ranks->count;
 		ret->tokens_per_step = count.tokens * parallel;
-		ret->tokens_how = "inferred";
+		ret->tokens_how = count.is_marked ? "marked" : "inferred";
 	}
 	return true;
 }

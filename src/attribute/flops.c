@@ -212,12 +212,48 @@ static bool name_unknown(const struct rank_analysis *rank, const struct heavy *l
 
 static double peak_of(const char *gpu, const char *dtype)
 {
-	if (!strstr(dtype, "BFloat16") && !strstr(dtype, "Half"))
+	if (!strcasestr(dtype, "bfloat16") && !strcasestr(dtype, "half") &&
+		!strcasestr(dtype, "float16"))
 		return NAN;
 	for (uint32_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
 		if (strstr(gpu, gpus[i].name))
 			return gpus[i].peak_16bit;
 	return NAN;
+}
+
+/* The recorder's hook counts one early step by the framework's own formulas. */
+static void take_marked(const struct trace *trace, struct flop_use *ret)
+{
+	const struct {
+		const char *name;
+		int64_t *value;
+	} values[] = {{"forward_flop", &ret->forward_flop},
+		{"recompute_flop", &ret->recompute_flop}, {"backward_flop", &ret->backward_flop}};
+	for (uint32_t i = 0; i < trace->markers.head.count; i++)
+		for (uint32_t v = 0; v < sizeof values / sizeof *values; v++)
+			if (trace->markers.kind[i] == MARKER_OTHER &&
+				strcmp(intern_text(&trace->strings, trace->markers.name_id[i]),
+					values[v].name) == 0)
+				*values[v].value = trace->markers.value[i];
+}
+
+static const char *gathered_dtype(const struct trace *trace)
+{
+	for (uint32_t c = 0; c < trace->collectives.head.count; c++)
+		if (trace->collectives.kind[c] == COLLECTIVE_ALL_GATHER)
+			return intern_text(&trace->strings, trace->collectives.dtype_id[c]);
+	return "";
+}
+
+/* Rates from the counts; NaN where a count is missing. */
+static void set_rates(struct flop_use *use, double step_ns, double peak)
+{
+	if (use->forward_flop == NULL_I64 || use->backward_flop == NULL_I64)
+		return;
+	const double model = (double)use->forward_flop + (double)use->backward_flop;
+	const double extra = use->recompute_flop == NULL_I64 ? 0 : (double)use->recompute_flop;
+	use->achieved_flop_per_s = (model + extra) / step_ns * 1e9;
+	use->mfu = model / step_ns * 1e9 / peak;
 }
 
 bool flops_count(const struct rank_analysis *rank, const bool *used, double step_ns,
@@ -249,11 +285,12 @@ bool flops_count(const struct rank_analysis *rank, const bool *used, double step
 		ret->forward_flop = (int64_t)(totals.flop[PHASE_FORWARD] / steps_used);
 		ret->recompute_flop = (int64_t)(totals.flop[PHASE_RECOMPUTE] / steps_used);
 		ret->backward_flop = (int64_t)(totals.flop[PHASE_BACKWARD] / steps_used);
-		const double model = (double)ret->forward_flop + (double)ret->backward_flop;
-		ret->achieved_flop_per_s = (model + (double)ret->recompute_flop) / step_ns * 1e9;
-		ret->mfu = model / step_ns * 1e9 /
-			   peak_of(intern_text(&trace->strings, trace->gpu_name_id), totals.dtype);
+	} else {
+		take_marked(trace, ret);
 	}
+	/* The hook says no dtype: that of the gathered parameters is what the products run in. */
+	const char *dtype = totals.any ? totals.dtype : gathered_dtype(trace);
+	set_rates(ret, step_ns, peak_of(intern_text(&trace->strings, trace->gpu_name_id), dtype));
 	if (trace->has.shapes)
 		ok = name_unknown(rank, launches, count, arena, ret, err);
 	mem_free(launches);

@@ -1,5 +1,7 @@
 #include "attribute/memory_use.h"
 
+#include <string.h>
+
 /* The device that the rank trains on: that of its compute stream. */
 static int32_t own_device(const struct rank_analysis *rank)
 {
@@ -23,10 +25,26 @@ static void find_peaks(const struct rank_analysis *rank, struct memory_use *use)
 	}
 }
 
+/* The recorder's hook says the framework's own peaks once a step. */
+static void take_marked(const struct trace *trace, struct memory_use *use)
+{
+	for (uint32_t i = 0; i < trace->markers.head.count; i++) {
+		const char *name = intern_text(&trace->strings, trace->markers.name_id[i]);
+		const int64_t value = trace->markers.value[i];
+		if (trace->markers.kind[i] != MARKER_OTHER || value == NULL_I64)
+			continue;
+		if (strcmp(name, "peak_allocated_bytes") == 0 && value > use->peak_allocated_bytes)
+			use->peak_allocated_bytes = value;
+		if (strcmp(name, "peak_reserved_bytes") == 0 && value > use->peak_reserved_bytes)
+			use->peak_reserved_bytes = value;
+	}
+}
+
 void memory_use_make(const struct rank_analysis *rank, const bool *used, struct memory_use *ret)
 {
 	*ret = (struct memory_use){0};
 	find_peaks(rank, ret);
+	take_marked(rank->trace, ret);
 	for (uint32_t i = 0; i < rank->phases.alloc_count; i++) {
 		const struct alloc_group *group = &rank->phases.allocs[i];
 		if (group->step == NULL_U32 ? rank->phases.steps.count : !used[group->step])

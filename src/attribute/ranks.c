@@ -188,6 +188,8 @@ static uint32_t collect_places(const struct ranks *ranks, uint32_t r, struct pla
 		if (launch->start_ns == NULL_I64)
 			place.launched_ns = rank->trace->gpu_ops.start_ns[op];
 		if (collectives->sequence[c] != NULL_I64) {
+			/* NCCL counts each function of a communicator by itself. */
+			place.communicator += collectives->kind[c] + 1u;
 			place.step = -2;
 			place.ordinal = collectives->sequence[c];
 		} else if (launch->step != NULL_U32) {

@@ -10,6 +10,7 @@
 struct token_count {
 	int64_t tokens;			      /* one rank's a step, NULL_I64 if it can't be told */
 	int64_t sequence_length, micro_batch; /* of the embedding's input, NULL_I64 if unknown */
+	bool is_marked;			      /* the recorder's hook saw the input itself */
 };
 
 /*

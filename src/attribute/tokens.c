@@ -34,13 +34,38 @@ static uint32_t forward_step(const struct rank_analysis *rank, const bool *used,
 	return step != NULL_U32 && used[step] ? step : NULL_U32;
 }
 
+/* What the recorder's hook saw; values of a step stand between its borders. */
+static bool take_marked(const struct rank_analysis *rank, const bool *used, struct token_count *ret)
+{
+	const struct trace *trace = rank->trace;
+	for (uint32_t i = 0; i < trace->markers.head.count; i++) {
+		const char *name = intern_text(&trace->strings, trace->markers.name_id[i]);
+		const int64_t value = trace->markers.value[i];
+		const uint32_t step =
+			host_steps_at(&rank->phases.steps, trace->markers.start_ns[i]);
+		if (trace->markers.kind[i] != MARKER_OTHER || value == NULL_I64 ||
+			step == NULL_U32 || !used[step])
+			continue;
+		if (strcmp(name, "tokens") == 0)
+			ret->tokens = value;
+		else if (strcmp(name, "micro_batch") == 0)
+			ret->micro_batch = value;
+		else if (strcmp(name, "sequence_length") == 0)
+			ret->sequence_length = value;
+	}
+	ret->is_marked = ret->tokens != NULL_I64;
+	return ret->is_marked;
+}
+
 bool tokens_count(const struct rank_analysis *rank, const bool *used, struct token_count *ret,
 	struct err *err)
 {
 	(void)err;
 	const struct trace *trace = rank->trace;
 	int64_t embedded = 0, lost = 0, largest = 0, steps_used = 0;
-	*ret = (struct token_count){NULL_I64, NULL_I64, NULL_I64};
+	*ret = (struct token_count){NULL_I64, NULL_I64, NULL_I64, false};
+	if (take_marked(rank, used, ret))
+		return true;
 	for (uint32_t s = 0; s < rank->phases.steps.count; s++)
 		steps_used += used[s];
 	for (uint32_t i = 0; i < trace->host_ops.head.count; i++) {

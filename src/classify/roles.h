@@ -58,7 +58,13 @@
 	X(FSDP1_HOOK, "fsdp1_hook")                   \
 	X(DATA, "data")                               \
 	X(GC, "gc")                                   \
-	X(COLLECTIVE_CALL, "collective_call")
+	X(COLLECTIVE_CALL, "collective_call")         \
+	X(MARK_STEP, "mark_step")                     \
+	X(MARK_FORWARD, "mark_forward")               \
+	X(MARK_BACKWARD, "mark_backward")             \
+	X(MARK_OPTIMIZER, "mark_optimizer")           \
+	X(MARK_CHECKPOINT, "mark_checkpoint")         \
+	X(MARK_RECOMPUTE, "mark_recompute")
 
 #define ENUM_ITEM_KERNEL(name, word) KERNEL_##name,
 #define ENUM_ITEM_CALL(name, word)   CALL_##name,
@@ -109,6 +115,12 @@ void roles_done(struct roles *roles);
 static inline bool kernel_is_collective(uint8_t role)
 {
 	return role >= KERNEL_ALL_GATHER;
+}
+
+/* One of the recorder's own markers (include/inquest/mark.h). */
+static inline bool op_is_mark(uint8_t role)
+{
+	return role >= OP_MARK_STEP && role <= OP_MARK_RECOMPUTE;
 }
 
 /* Inside one of FSDP's hooks: FullyShardedDataParallel.forward holds the module's own forward and

@@ -193,7 +193,9 @@ static struct launch describe(const struct walk *walk, const struct context *top
 		.micro_batch = passes_micro_batch(walk->passes, steps, step, start_ns),
 		.phase = top->hook ? PHASE_FSDP : base,
 		.base = base,
-		.how = base == PHASE_UNKNOWN ? HOW_UNKNOWN : HOW_STRUCTURAL,
+		.how = base == PHASE_UNKNOWN ? HOW_UNKNOWN
+		       : top->marked	     ? HOW_MARKED
+					     : HOW_STRUCTURAL,
 		.hook = top->hook,
 		.prefetched = top->prefetched,
 		.in_gather = top->in_gather,
@@ -316,6 +318,7 @@ static bool finish(struct walk *walk, struct err *err)
 			at++;
 		phases->span_first[kind] = kind == SPAN_KIND_COUNT ? phases->span_count : at;
 	}
+	phases->regions = walk->passes->marked_regions;
 	for (uint32_t i = 0; i < walk->passes->bracket_count; i++) {
 		if (walk->passes->brackets[i].first_ns == NULL_I64)
 			continue;

@@ -50,12 +50,16 @@ static void find_backward_threads(const struct trace *trace, const struct roles 
 {
 	const struct host_op_table *ops = &trace->host_ops;
 	for (uint32_t t = 0; t < trace->threads.head.count; t++) {
-		bool has_node = false, has_optimizer = false;
+		bool has_node = false, has_optimizer = false, has_mark = false;
 		for (uint32_t i = passes->ops[t].first; i < passes->ops[t].end; i++) {
 			const uint8_t role = roles->op[ops->name_id[i]];
 			has_node = has_node || role == OP_EVALUATE;
-			has_optimizer = has_optimizer || role == OP_OPTIMIZER;
+			has_optimizer =
+				has_optimizer || role == OP_OPTIMIZER || role == OP_MARK_OPTIMIZER;
+			has_node = has_node || role == OP_MARK_RECOMPUTE;
+			has_mark = has_mark || op_is_mark(role);
 		}
+		passes->is_marked = passes->is_marked || has_mark;
 		passes->has_ops[t] = passes->ops[t].first < passes->ops[t].end;
 		passes->is_backward[t] = t != steps->thread_id && !has_optimizer &&
 					 (has_node || trace->threads.role[t] == THREAD_AUTOGRAD);
@@ -68,6 +72,7 @@ struct context passes_bottom(const struct passes *passes, uint32_t thread_id)
 			     : passes->is_backward[thread_id] ? PHASE_BACKWARD
 							      : PHASE_FORWARD;
 	return (struct context){.end_ns = INT64_MAX,
+		.marked = passes->is_marked && passes->is_backward[thread_id],
 		.host_op = NULL_U32,
 		.evaluate = NULL_U32,
 		.unit = NULL_U32,
@@ -107,6 +112,10 @@ static bool walk_thread(struct stack *stack, struct passes *passes, uint32_t thr
 				(struct bracket){NULL_I64, NULL_I64, false};
 			if (!times_push(backward, start_ns, err))
 				return false;
+		} else if (role == OP_MARK_BACKWARD || role == OP_MARK_RECOMPUTE) {
+			if (!times_push(backward, start_ns, err))
+				return false;
+			passes->marked_regions += role == OP_MARK_RECOMPUTE;
 		} else if (context_recomputes(top)) {
 			struct bracket *bracket = &passes->brackets[top->evaluate];
 			if (bracket->first_ns == NULL_I64)

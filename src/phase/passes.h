@@ -23,8 +23,10 @@ struct passes {
 	struct rows *calls; /* API calls of each thread */
 	bool *is_backward;  /* of each thread: it runs autograd nodes and not the steps */
 	bool *has_ops;
+	bool is_marked;		  /* the recorder's markers are there */
 	struct bracket *brackets; /* by autograd node, in the order of the walk */
 	uint32_t bracket_count;
+	uint32_t marked_regions; /* recomputations that the recorder marked */
 	int64_t *micro_batch_ns; /* where the second and later micro-batches of a step begin */
 	uint32_t micro_batch_count;
 	int64_t *last_forward_ns;   /* of each step, NULL_I64 if none */

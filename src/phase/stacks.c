@@ -12,6 +12,23 @@ bool context_recomputes(const struct context *context)
 	       context->compiled != 2;
 }
 
+/* What a marker says of the launches inside it: PHASE_COUNT if nothing. */
+static enum phase marked_phase(uint8_t role)
+{
+	switch (role) {
+	case OP_MARK_FORWARD:
+		return PHASE_FORWARD;
+	case OP_MARK_BACKWARD:
+		return PHASE_BACKWARD;
+	case OP_MARK_OPTIMIZER:
+		return PHASE_OPTIMIZER;
+	case OP_MARK_RECOMPUTE:
+		return PHASE_RECOMPUTE;
+	default:
+		return PHASE_COUNT;
+	}
+}
+
 struct context context_enter(const struct trace *trace, const struct roles *roles, uint32_t host_op,
 	const struct context *parent, uint32_t *evaluate_count)
 {
@@ -48,7 +65,7 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 	case OP_FSDP1_FORWARD:
 		c.fsdp1_depth = (uint8_t)(c.fsdp1_depth + (c.fsdp1_depth < UINT8_MAX));
 		/* A module's forward inside a backward node recomputes, its first op or not. */
-		if (c.evaluate != NULL_U32 && c.base == PHASE_BACKWARD)
+		if (c.evaluate != NULL_U32 && c.base == PHASE_BACKWARD && !c.marked)
 			c.base = PHASE_RECOMPUTE;
 		break;
 	default:
@@ -63,7 +80,13 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 		if (roles->unit[name_id] != NULL_U32)
 			c.unit = roles->unit[name_id];
 	}
-	c.under_forward_op = c.under_forward_op || c.is_forward_op;
+	if (op_is_mark(role) && marked_phase(role) != PHASE_COUNT) {
+		c.base = (uint8_t)marked_phase(role);
+		c.marked = true;
+		c.hook = 0;
+		c.range = NULL_U32;
+	}
+	c.under_forward_op = c.under_forward_op || c.is_forward_op || role == OP_MARK_FORWARD;
 	if (c.base == PHASE_BACKWARD && context_recomputes(&c))
 		c.base = PHASE_RECOMPUTE;
 	return c;

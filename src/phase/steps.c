@@ -109,6 +109,10 @@ bool host_steps_find(const struct trace *trace, const struct roles *roles, struc
 		return false;
 	if (!ret->count) {
 		ret->how = "marker";
+		if (!collect_ops(trace, roles, OP_MARK_STEP, arena, ret, err))
+			return false;
+	}
+	if (!ret->count) {
 		if (!collect_markers(trace, arena, ret, err))
 			return false;
 	}
