@@ -64,7 +64,10 @@ static bool reserve(struct intern *in, size_t length, struct err *err)
 bool intern_init(struct intern *in, struct err *err)
 {
 	*in = (struct intern){0};
-	return intern_put(in, "", 0, err) == 0;
+	if (intern_put(in, "", 0, err) == 0)
+		return true;
+	intern_done(in);
+	return false;
 }
 
 void intern_done(struct intern *in)
