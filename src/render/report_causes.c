@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "render/reports.h"
 
+#define SHORT_NS	   1e5 /* shown in microseconds below */
 #define EVIDENCE_PER_CAUSE 3
 #define EVIDENCE_MIN_FRAC  0.01 /* of base's step: smaller causes show no evidence */
 
@@ -118,6 +119,8 @@ static void add_value(struct report *report, struct report_table *table, double 
 {
 	if (isnan(value))
 		report_cell(report, table, TONE_DIM, "?");
+	else if (strcmp(unit, "ns") == 0 && value != 0 && fabs(value) < SHORT_NS)
+		report_cell(report, table, TONE_PLAIN, "%.1f us", value / 1e3);
 	else if (strcmp(unit, "ns") == 0)
 		report_cell(report, table, TONE_PLAIN, "%s",
 			units_ms(value, decimals, UNITS_PLAIN).text);

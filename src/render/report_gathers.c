@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "render/reports.h"
 
+#define COLUMNS_WITH_HOW 10
+
 /* Rows of one unit and reason, over the ranks, prefetched or not. */
 struct ledger_line {
 	const char *unit;
@@ -100,7 +102,9 @@ static void add_line(struct report *report, struct report_table *table,
 		units_percent(
 			line->count > 0 ? line->prefetched_count / line->count : NAN, UNITS_PLAIN)
 			.text);
-	report_cell(report, table, TONE_DIM, "%s", how_word(line->how));
+	/* Where all are told the same way, there is no such column. */
+	if (table && table->column_count == COLUMNS_WITH_HOW)
+		report_cell(report, table, TONE_DIM, "%s", how_word(line->how));
 	report_row(report, table);
 }
 
@@ -144,6 +148,14 @@ static void add_summary(struct report *report, const struct ledger_line *lines, 
 			unknown);
 }
 
+static bool is_told_one_way(const struct ledger_line *lines, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (lines[i].how != lines[0].how)
+			return false;
+	return true;
+}
+
 static void add_run(struct report *report, const struct breakdown *run)
 {
 	static const struct report_column columns[] = {
@@ -173,7 +185,9 @@ static void add_run(struct report *report, const struct breakdown *run)
 			"No all-gather was seen. Copies and fused kernels are not counted.");
 		return;
 	}
-	struct report_table *table = report_table(report, columns, 10);
+	const bool is_one_way = !lines || is_told_one_way(lines, count);
+	struct report_table *table =
+		report_table(report, columns, is_one_way ? COLUMNS_WITH_HOW - 1 : COLUMNS_WITH_HOW);
 	for (uint32_t i = 0; lines && i < count; i++) {
 		const bool is_same = i && lines[i].order == lines[i - 1].order;
 		add_line(report, table, &lines[i], is_same ? "" : lines[i].unit, decimals);
@@ -183,6 +197,8 @@ static void add_run(struct report *report, const struct breakdown *run)
 	report_text(report, TONE_DIM,
 		"Times in ms. blocked: the GPU waits for it; peers: of its time, waiting for other "
 		"ranks; queued: in line behind other collectives; ahead: prefetched.");
+	if (lines && is_one_way)
+		report_text(report, TONE_DIM, "Units and reasons are %s.", how_word(lines[0].how));
 }
 
 void report_gathers(struct report *report, const struct breakdown *const *runs, uint32_t run_count)

@@ -120,7 +120,7 @@ static void add_recipes(struct report *report, const struct answer *answer)
 		report_cell(report, table, TONE_PLAIN, "%s",
 			units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text);
 		report_row(report, table);
-		if (role != ROLE_BASE && base->given)
+		if (role != ROLE_BASE && base->given && !base->could_not_run)
 			add_change_row(report, table, base, recipe);
 	}
 }

@@ -192,7 +192,7 @@ bool sentence_make(struct answer *answer, struct err *err)
 	if (verdict == VERDICT_NOT_COMPARABLE) {
 		const bool is_spent = answer->comparison && answer->comparison->comparable;
 		add_differences(&body, is_spent ? answer->spent : answer->comparison);
-	} else if (recipe[ROLE_BASE].given) {
+	} else if (recipe[ROLE_BASE].given && !recipe[ROLE_BASE].could_not_run) {
 		if (!recipe[ROLE_SPENT].given)
 			add_pace(&body, &recipe[ROLE_BASE], &recipe[ROLE_CHECKPOINTED]);
 		ok = add_causes(&body, answer, err);
