@@ -14,6 +14,7 @@
 	X(COMPUTE, "compute")               \
 	X(GEMM, "gemm")                     \
 	X(ATTENTION, "attention")           \
+	X(OPTIMIZER, "optimizer")           \
 	X(ALL_GATHER, "all_gather")         \
 	X(REDUCE_SCATTER, "reduce_scatter") \
 	X(ALL_REDUCE, "all_reduce")         \

@@ -1,6 +1,7 @@
 #include "phase/phases.h"
 
 #include "base/mem.h"
+#include "phase/sequence.h"
 
 /* The stream that runs most of the forward, recompute and backward time. */
 static bool find_compute_stream(const struct trace *trace, const struct roles *roles,
@@ -47,8 +48,12 @@ bool phases_make(
 	const struct trace *trace, const struct roles *roles, struct phases *ret, struct err *err)
 {
 	*ret = (struct phases){.compute_stream = NULL_U32};
+	const bool by_sequence = sequence_is_needed(trace, roles);
 	if (host_steps_find(trace, roles, &ret->arena, &ret->steps, err) &&
+		(!by_sequence ||
+			sequence_find_steps(trace, roles, &ret->arena, &ret->steps, err)) &&
 		phases_read_stacks(trace, roles, ret, err) &&
+		(!by_sequence || sequence_tell_phases(trace, roles, ret, err)) &&
 		phases_match_compiled(trace, roles, ret, err) &&
 		phases_count_gathers(trace, roles, ret, err) &&
 		find_compute_stream(trace, roles, ret, err))
