@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STAGE_BYTES 200 /* of a stage's text; longer is cut */
+#define STAGE_BYTES 60 /* of a stage, so that the line fits 80 columns; longer is cut */
 
 /* One program, one line of progress. */
 static struct {
