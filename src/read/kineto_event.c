@@ -287,8 +287,10 @@ static void classify(const struct json_scan *scan, struct event *event)
 	case 'C':
 		event->class = EVENT_IGNORED;
 		break;
-	default:
+	case '\0':
 		break;
+	default: /* Chrome has more kinds, Kineto never wrote them */
+		event->class = EVENT_UNKNOWN;
 	}
 }
 
@@ -298,13 +300,14 @@ static bool has_word(const char *text, uint32_t length, const char *word)
 }
 
 /*
- * Python frames that explain why a host stood still: the collector, by its call or its callback,
- * and the data loader.  All others are left out, as they are most of a trace that has them.
+ * Python frames that explain why a host stood still: the collector (`Python GC` since 2.9, else its
+ * call), and the data loader.  All others are left out, as they are most of a trace that has them.
  */
 static bool is_kept_frame(const struct json_scan *scan, const struct json_text *name)
 {
 	const char *text = json_text_bytes(scan, name);
 	return has_word(text, name->length, "gc.collect") ||
+	       has_word(text, name->length, "Python GC") ||
 	       has_word(text, name->length, "method collect of module") ||
 	       has_word(text, name->length, "utils/data/") ||
 	       has_word(text, name->length, "utils\\/data\\/") ||

@@ -428,7 +428,7 @@ bool rows_add(struct kineto_rows *rows, const struct event *event, struct err *e
 	case EVENT_ANNOTATION:
 		return add_host_op(rows, event, HOST_ANNOTATION, err);
 	case EVENT_PYTHON:
-		rows->trace->has.stacks = true;
+		rows->trace->has.stacks |= event->is_left_out;
 		return event->is_left_out || add_host_op(rows, event, HOST_PYTHON, err);
 	case EVENT_API_CALL:
 		return add_api_call(rows, event, err);

@@ -265,6 +265,11 @@ static const struct {
 		DIAG_BAD_FIELD, 1, 3},
 	{"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":5}", NULL,
 		DIAG_BAD_FIELD, 1, 3},
+	{"{\"ph\":\"B\",\"cat\":\"cpu_op\",\"name\":\"n\",\"ts\":1}", NULL, DIAG_UNKNOWN_CATEGORY,
+		1, 3},
+	{"{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"Python "
+	 "GC\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":5}",
+		"'Python GC' '' - 2", DIAG_UNKNOWN_CATEGORY, 0, 3},
 	{"{\"ph\":\"X\",\"cat\":\"mystery\",\"name\":\"n\",\"ts\":1,\"dur\":5}", NULL,
 		DIAG_UNKNOWN_CATEGORY, 1, 3},
 	{"{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"old\",\"pid\":1,\"tid\":\"77\",\"ts\":1,"
