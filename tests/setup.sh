@@ -6,7 +6,7 @@ set -eu
 
 want=${1:-test}
 build='gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev libzstd-dev libpcre2-dev
-	libjansson-dev libsmartcols-dev libxxhash-dev libcmocka-dev scdoc'
+	libjansson-dev libsmartcols-dev libxxhash-dev zlib1g-dev libcmocka-dev scdoc'
 test='clang-14 libclang-rt-14-dev clang-format-14 python3 python3-jsonschema shellcheck
 	sqlite3 zstd'
 
@@ -43,33 +43,19 @@ known() {
 
 # shellcheck disable=SC2086 # a list of words
 missing=$(missing_of $packages | tr '\n' ' ')
-# isa-l inflates faster than zlib, but Debian has it for some architectures only.
-inflate=
-if [ -n "$(missing_of libisal-dev)" ]; then
-	if known libisal-dev; then
-		inflate=libisal-dev
-	elif [ -n "$(missing_of zlib1g-dev)" ]; then
-		inflate=undecided # until the lists are there
-	fi
-fi
-if [ -z "$missing$inflate" ]; then
-	exit 0
-fi
-
 update=
 # shellcheck disable=SC2086
-known $missing zlib1g-dev || update=yes
-if [ -n "$update" ] && [ "$(id -u)" -eq 0 ]; then
-	apt-get update -qq
+if [ -n "$missing" ] && ! known $missing; then
+	update=yes
+	[ "$(id -u)" -ne 0 ] || apt-get update -qq
 fi
-if [ "$inflate" = undecided ]; then
-	if known libisal-dev; then
-		inflate=libisal-dev
-	else
-		inflate=zlib1g-dev
-	fi
+# isa-l inflates faster than zlib, but Debian has it for some architectures only.
+if [ -n "$(missing_of libisal-dev)" ] && known libisal-dev; then
+	missing="${missing}libisal-dev"
 fi
-missing="$missing$inflate"
+if [ -z "$missing" ]; then
+	exit 0
+fi
 if [ "$(id -u)" -ne 0 ]; then
 	echo "setup.sh: packages are missing; as root: ${update:+apt-get update && }apt-get install -y --no-install-recommends $missing" >&2
 	exit 2
