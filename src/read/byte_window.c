@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "read/byte_pump.h"
 #include "read/byte_source.h"
 
 static bool make_buffer(struct byte_window *window, size_t window_bytes, struct err *err)
@@ -40,8 +41,15 @@ bool byte_window_over(struct byte_window *window, const char *bytes, size_t leng
 	return false;
 }
 
+void byte_window_read_ahead(struct byte_window *window)
+{
+	if (!window->pump && byte_source_encoding(window->source) != BYTES_PLAIN)
+		window->pump = byte_pump_start(window->source);
+}
+
 void byte_window_done(struct byte_window *window)
 {
+	byte_pump_stop(window->pump);
 	byte_source_close(window->source);
 	mem_free(window->buffer);
 	*window = (struct byte_window){0};
@@ -80,8 +88,10 @@ bool byte_window_more(struct byte_window *window)
 		return false;
 	const size_t held = (size_t)(window->end - window->buffer);
 	size_t got = 0;
-	if (!byte_source_read(window->source, window->buffer + held, window->capacity - held, &got,
-		    &window->err))
+	char *to = window->buffer + held;
+	const size_t room = window->capacity - held;
+	if (!(window->pump ? byte_pump_read(window->pump, to, room, &got, &window->err)
+			   : byte_source_read(window->source, to, room, &got, &window->err)))
 		got = 0;
 	window->end = window->buffer + held + got;
 	memset(window->buffer + held + got, 0, BYTE_WINDOW_PADDING);

@@ -20,6 +20,7 @@
 #define NO_HOLD		    UINT64_MAX
 
 struct byte_source;
+struct byte_pump;
 
 struct byte_window {
 	const char *at;	 /* the next byte; the scanner moves it */
@@ -28,6 +29,7 @@ struct byte_window {
 	uint64_t base;	 /* offset of buffer[0] */
 	char *buffer;
 	size_t capacity;
+	struct byte_pump *pump; /* NULL unless the source is read ahead */
 	struct byte_source *source;
 	bool is_at_end;	   /* nothing follows `end` */
 	bool is_truncated; /* the compressed data stopped early */
@@ -42,6 +44,9 @@ bool byte_window_open(
 /* The same over `length` bytes in memory, which are copied through the window piece by piece. */
 bool byte_window_over(struct byte_window *window, const char *bytes, size_t length,
 	size_t window_bytes, struct err *err);
+
+/* Decompresses in another thread from now on, if that can be; plain files gain nothing by it. */
+void byte_window_read_ahead(struct byte_window *window);
 
 void byte_window_done(struct byte_window *window);
 

@@ -415,16 +415,19 @@ bool kineto_read_window(struct byte_window *window, struct trace *trace, struct 
 	return is_read;
 }
 
-bool kineto_read(const char *path, size_t window_bytes, struct trace *ret, struct err *err)
+bool kineto_read(
+	const char *path, const struct kineto_options *options, struct trace *ret, struct err *err)
 {
 	struct byte_window window;
 	struct trace trace;
 	if (!trace_init(&trace, err))
 		return err_prefix(err, "%s", path);
-	if (!byte_window_open(&window, path, window_bytes, err)) {
+	if (!byte_window_open(&window, path, options->window_bytes, err)) {
 		trace_done(&trace);
 		return err_prefix(err, "%s", path);
 	}
+	if (options->reads_ahead)
+		byte_window_read_ahead(&window);
 	const bool is_read = trace_set_file(&trace, path, err) &&
 			     kineto_read_window(&window, &trace, err) && trace_seal(&trace, err);
 	byte_window_done(&window);

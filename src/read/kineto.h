@@ -9,14 +9,21 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "trace/trace.h"
 
 struct byte_window;
 
+struct kineto_options {
+	size_t window_bytes; /* 0 for the default */
+	bool reads_ahead;    /* a core is free to decompress */
+};
+
 /* Reads the file `path` and seals.  ERR_INPUT if it holds no trace events. */
-bool kineto_read(const char *path, size_t window_bytes, struct trace *ret, struct err *err);
+bool kineto_read(
+	const char *path, const struct kineto_options *options, struct trace *ret, struct err *err);
 
 /* The same through an open window; `trace` must be fresh from trace_init and is not sealed. */
 bool kineto_read_window(struct byte_window *window, struct trace *trace, struct err *err);

@@ -20,11 +20,12 @@ struct outcome {
 
 struct reading {
 	const struct run_files *files;
-	const struct read_options *options;
+	struct kineto_options options;
 	struct outcome *outcomes; /* of each file */
 };
 
-static bool read_file(const char *path, size_t window_bytes, struct outcome *outcome)
+static bool read_file(
+	const char *path, const struct kineto_options *options, struct outcome *outcome)
 {
 	struct file_kind kind;
 	struct err *err = &outcome->err;
@@ -32,7 +33,7 @@ static bool read_file(const char *path, size_t window_bytes, struct outcome *out
 		return err_prefix(err, "%s", path);
 	switch (kind.format) {
 	case FORMAT_JSON:
-		if (kineto_read(path, window_bytes, &outcome->trace, err))
+		if (kineto_read(path, options, &outcome->trace, err))
 			return true;
 		outcome->is_foreign = err->code == ERR_INPUT;
 		return false;
@@ -52,8 +53,7 @@ static void read_one(void *context, uint32_t item)
 {
 	struct reading *reading = context;
 	struct outcome *outcome = &reading->outcomes[item];
-	outcome->is_read = read_file(reading->files->path[item],
-		reading->options ? reading->options->window_bytes : 0, outcome);
+	outcome->is_read = read_file(reading->files->path[item], &reading->options, outcome);
 }
 
 /* Fails for the first file that had to be read and was not; counts those that had not to. */
@@ -170,14 +170,17 @@ bool run_read(
 {
 	struct run run = {0};
 	struct run_files files = {0};
-	struct reading reading = {.files = &files, .options = options};
+	struct reading reading = {.files = &files};
 	bool is_read = name_run(argument, &run, err) && run_files_find(argument, &files, err);
 	if (is_read) {
 		reading.outcomes = mem_new(files.count, sizeof *reading.outcomes, err);
 		is_read = reading.outcomes != NULL;
 	}
 	if (is_read) {
-		workers_run(options ? options->thread_count : 0, files.count, read_one, &reading);
+		const uint32_t threads = workers_count(options ? options->thread_count : 0);
+		reading.options.window_bytes = options ? options->window_bytes : 0;
+		reading.options.reads_ahead = 2 * files.count <= threads;
+		workers_run(threads, files.count, read_one, &reading);
 		is_read = gather(&reading, &run, err);
 	}
 	for (uint32_t f = 0; reading.outcomes && f < files.count; f++)

@@ -24,18 +24,22 @@ static void *work_on(void *argument)
 	}
 }
 
-void workers_run(uint32_t thread_count, uint32_t item_count, worker *work, void *context)
+uint32_t workers_count(uint32_t thread_count)
 {
-	struct pool pool = {work, context, item_count, 0};
-	pthread_t threads[MAX_THREADS];
 	if (thread_count == 0) {
 		const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 		thread_count = cores > 0 ? (uint32_t)cores : 1;
 	}
+	return thread_count < MAX_THREADS ? thread_count : MAX_THREADS;
+}
+
+void workers_run(uint32_t thread_count, uint32_t item_count, worker *work, void *context)
+{
+	struct pool pool = {work, context, item_count, 0};
+	pthread_t threads[MAX_THREADS];
+	thread_count = workers_count(thread_count);
 	if (thread_count > item_count)
 		thread_count = item_count;
-	if (thread_count > MAX_THREADS)
-		thread_count = MAX_THREADS;
 	uint32_t started = 0;
 	/* A thread that can't be started leaves its items to the others. */
 	while (started + 1 < thread_count &&

@@ -8,5 +8,8 @@
 
 typedef void worker(void *context, uint32_t item);
 
-/* `thread_count` 0 is the number of cores.  Returns when all items are done. */
+/* How many threads that means: 0 stands for the number of cores. */
+uint32_t workers_count(uint32_t thread_count);
+
+/* Returns when all items are done. */
 void workers_run(uint32_t thread_count, uint32_t item_count, worker *work, void *context);

@@ -47,6 +47,9 @@ static void add_zstd(struct text *to, const char *bytes, size_t length)
 	free(packed);
 }
 
+/* Whether another thread decompresses; every test is run both ways. */
+static bool reads_ahead;
+
 /* Everything the window shows, taken `step` bytes at a time. */
 static struct text drain(
 	const char *bytes, size_t length, size_t window_bytes, size_t step, bool *ret_truncated)
@@ -55,6 +58,8 @@ static struct text drain(
 	struct err err = {0};
 	struct text all = {0};
 	assert_true(byte_window_over(&window, bytes, length, window_bytes, &err));
+	if (reads_ahead)
+		byte_window_read_ahead(&window);
 	for (;;) {
 		if (window.at == window.end && !byte_window_more(&window))
 			break;
@@ -181,6 +186,46 @@ static void keeps_what_is_held(void **state)
 	byte_window_done(&window);
 }
 
+static void drops_a_thread_that_is_ahead(void **state)
+{
+	(void)state;
+	struct text packed = {0};
+	struct byte_window window;
+	struct err err = {0};
+	for (int repeat = 0; repeat < 40; repeat++)
+		add_zstd(&packed, plain, PLAIN_BYTES);
+	for (int more = 0; more < 8; more++) {
+		assert_true(byte_window_over(&window, packed.bytes, packed.length, 4096, &err));
+		byte_window_read_ahead(&window);
+		for (int m = 0; m < more; m++) {
+			window.at = window.end;
+			assert_true(byte_window_more(&window));
+		}
+		byte_window_done(&window);
+	}
+	free(packed.bytes);
+}
+
+static int read_ahead(void **state)
+{
+	(void)state;
+	reads_ahead = true;
+	return 0;
+}
+
+static int read_in_turn(void **state)
+{
+	(void)state;
+	reads_ahead = false;
+	return 0;
+}
+
+#define BOTH_WAYS(test)                                               \
+	cmocka_unit_test(test),                                       \
+	{                                                             \
+		"ahead: " #test, test, read_ahead, read_in_turn, NULL \
+	}
+
 static void says_why_a_file_cannot_be_opened(void **state)
 {
 	(void)state;
@@ -197,10 +242,11 @@ static void says_why_a_file_cannot_be_opened(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_the_same_bytes_through_any_window),
-		cmocka_unit_test(takes_zeros_after_gzip_for_padding),
-		cmocka_unit_test(delivers_what_a_cut_file_holds),
-		cmocka_unit_test(stops_at_damage),
+		BOTH_WAYS(gives_the_same_bytes_through_any_window),
+		BOTH_WAYS(takes_zeros_after_gzip_for_padding),
+		BOTH_WAYS(delivers_what_a_cut_file_holds),
+		BOTH_WAYS(stops_at_damage),
+		cmocka_unit_test(drops_a_thread_that_is_ahead),
 		cmocka_unit_test(keeps_what_is_held),
 		cmocka_unit_test(says_why_a_file_cannot_be_opened),
 	};

@@ -446,7 +446,8 @@ static void counts_public_traces_right(void **state)
 		struct trace trace;
 		struct err err = {0};
 		snprintf(path, sizeof path, "%s/traces/public/%s", shared, cases[c].file);
-		if (!kineto_read(path, 0, &trace, &err))
+		if (!kineto_read(
+			    path, &(struct kineto_options){.reads_ahead = c % 2}, &trace, &err))
 			fail_msg("%s", err.msg);
 		assert_int_equal(trace.event_count, cases[c].events);
 		assert_int_equal(trace.host_ops.head.count, cases[c].host_ops);
