@@ -50,8 +50,15 @@ bool notes_put(const struct note *note);
 /* The writer's side: calls `visit` for every note left so far, each ring's in order. */
 void notes_drain(void (*visit)(void *context, const struct note *note), void *context);
 
+/* Whether a note, or one of a collective, was ever left. */
+bool notes_have_any(void);
+bool notes_have_collective(void);
+
 /* Notes dropped so far. */
 uint64_t notes_dropped(void);
 
 /* In the child of a fork: forgets every ring without freeing, takes no more notes. */
 void notes_go_inert(void);
+
+/* The same, but goes on taking notes, in new rings. */
+void notes_forget(void);
