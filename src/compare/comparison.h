@@ -31,6 +31,17 @@
 	X(INDUCED_STALLS, "wrapping-induced stalls") \
 	X(NOT_CHECKPOINTING, "not checkpointing's doing")
 
+/*
+ * With fewer than four windows a run no interval can be told, and a floor stands in.  A recipe's
+ * step time spreads by 2.5 % between processes, by 15 % when it is launch-bound (measured ranges);
+ * a difference of two carries two such spreads, so the floor of a difference is larger by the
+ * square root of two: 3.5 and 21 % of base's step.
+ */
+#define NOISE_MIN_WINDOWS	 4
+#define NOISE_SPREAD_FRAC	 0.025
+#define NOISE_SPREAD_LAUNCH_FRAC 0.15
+#define NOISE_OF_DIFFERENCE	 1.4142135623730951
+
 #define ENUM_ITEM_HEADLINE(name, word)	      HEADLINE_##name,
 #define ENUM_ITEM_CAUSE(name, word, headline) CAUSE_##name,
 enum headline {

@@ -9,11 +9,6 @@
 #include "compare/evidence.h"
 #include "compare/sentences.h"
 
-#define MIN_WINDOWS 4 /* a run; with fewer an interval says nothing */
-#define FLOOR_FRAC                                                                    \
-	0.025 /* of base's step: measured spread of GPU- and communication-bound runs \
-	       */
-#define FLOOR_LAUNCH_FRAC 0.15 /* the same of launch-bound runs */
 #define INFLATION_FROM_NS 1500 /* what the profiler costs a host event, measured range */
 #define INFLATION_TO_NS	  3500
 
@@ -102,11 +97,11 @@ static void set_noise(const struct breakdown *base, const struct breakdown *chec
 	struct comparison *ret)
 {
 	ret->launch_bound = base->launch_bound || checkpointed->launch_bound;
-	ret->is_floor = a->step_count < MIN_WINDOWS || b->step_count < MIN_WINDOWS;
+	ret->is_floor = a->step_count < NOISE_MIN_WINDOWS || b->step_count < NOISE_MIN_WINDOWS;
 	double half_ns;
 	if (ret->is_floor) {
-		half_ns =
-			(ret->launch_bound ? FLOOR_LAUNCH_FRAC : FLOOR_FRAC) * (double)ret->base_ns;
+		half_ns = (ret->launch_bound ? NOISE_SPREAD_LAUNCH_FRAC : NOISE_SPREAD_FRAC) *
+			  NOISE_OF_DIFFERENCE * (double)ret->base_ns;
 		ret->delta_ci95_ns[0] = ret->delta_ci95_ns[1] = NULL_I64;
 	} else {
 		half_ns = stats_welch_half_width(stats_variance(a->wall_ns, a->step_count),

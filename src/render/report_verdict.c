@@ -156,9 +156,11 @@ static void note_noise(struct report *report, const struct answer *answer)
 			noise.text, units_percent(frac, UNITS_PLAIN).text);
 	else
 		report_text(report, TONE_DIM,
-			"Noise: %s a step, a floor (%s of base's step), since %u and %u steps are "
-			"too few for an interval.%s",
-			noise.text, units_percent(frac, UNITS_PLAIN).text, base->steps,
+			"Noise: %s a step, a floor (%s of base's step: each run's spreads by %s), "
+			"since "
+			"%u and %u steps are too few for an interval.%s",
+			noise.text, units_percent(frac, UNITS_PLAIN).text,
+			units_percent(frac / NOISE_OF_DIFFERENCE, UNITS_PLAIN).text, base->steps,
 			candidate->steps,
 			is_near_noise(answer) ? " The difference is hardly beyond it." : "");
 }

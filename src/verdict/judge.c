@@ -10,13 +10,11 @@
 #include "base/stats.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "compare/comparison.h"
 
-#define WELCH_MIN_STEPS	   4	 /* used windows a run; below, a floor stands in */
-#define FLOOR_FRAC	   0.025 /* of base's step: measured between processes, GPU-bound */
-#define FLOOR_LAUNCH_BOUND 0.15	 /* the same, launch-bound */
-#define MEMORY_FREED_FRAC  0.01	 /* less than this is no saving */
-#define MEMORY_LIMIT_FRAC  0.95	 /* of the GPU, where no limit is given */
-#define SAME_TOKENS_FRAC   0.001 /* inferred token counts are exact; given ones may be rounded */
+#define MEMORY_FREED_FRAC 0.01	/* less than this is no saving */
+#define MEMORY_LIMIT_FRAC 0.95	/* of the GPU, where no limit is given */
+#define SAME_TOKENS_FRAC  0.001 /* inferred token counts are exact; given ones may be rounded */
 
 enum known {
 	NO,
@@ -58,9 +56,12 @@ static void set_noise(struct pace *pace, const struct recipe *base, const struct
 	const bool is_given = base->step_time_given || candidate->step_time_given;
 	const bool is_launch_bound = base->launch_bound || candidate->launch_bound;
 	pace->method = is_given ? "given" : "floor";
-	pace->noise_frac = is_launch_bound && !is_given ? FLOOR_LAUNCH_BOUND : FLOOR_FRAC;
-	if (!is_given && base->steps >= WELCH_MIN_STEPS && candidate->steps >= WELCH_MIN_STEPS &&
-		base->step_ns > 0 && candidate->step_ns > 0) {
+	pace->noise_frac =
+		NOISE_OF_DIFFERENCE *
+		(is_launch_bound && !is_given ? NOISE_SPREAD_LAUNCH_FRAC : NOISE_SPREAD_FRAC);
+	if (!is_given && base->steps >= NOISE_MIN_WINDOWS &&
+		candidate->steps >= NOISE_MIN_WINDOWS && base->step_ns > 0 &&
+		candidate->step_ns > 0) {
 		const double scale = base->step_ns / pace->ratio / candidate->step_ns;
 		const double half = stats_welch_half_width(base->step_variance, base->steps,
 			candidate->step_variance * scale * scale, candidate->steps);
