@@ -8,15 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts once; later calls do nothing.  Called from each entry point (CUDA, NVTX, NCCL), whichever
- * is first; without INQUEST_RECORD_PARENT in the environment, or in the child of a fork, stays
- * inert. */
+/* Starts once; later calls do nothing.  Called from NVTX's entry points, which a process without
+ * CUDA reaches too: takes notes, with neither a thread nor a file.  Without INQUEST_RECORD_PARENT
+ * in the environment, or in the child of a fork, stays inert. */
 void collector_start(void);
+
+/* The same from the entry points that only a process with CUDA reaches, CUDA's and NCCL's: loads
+ * CUPTI and starts the writer. */
+void collector_start_cuda(void);
 
 /* Whether notes are wanted now: recording, and inside a window of steps. */
 bool collector_is_recording(void);
 
-/* A text that begins with "inquest:" was pushed: opens and closes windows of steps. */
+/* "inquest:step:N" was pushed: opens and closes windows of steps.  To be called before the push
+ * itself is noted, so that a window holds its first step's push and not the next one's. */
 void collector_note_step(int64_t step);
 
 /* Turns the collector off for good and writes the reason into the file, as a diagnostic. */

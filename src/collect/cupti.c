@@ -1,0 +1,257 @@
+/*
+ * The functions of libcupti by name, and what is asked of them.
+ */
+#include "collect/cupti.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collect/cupti_buffers.h"
+#include "collect/cupti_calls.h"
+#include "collect/protocol.h"
+
+#define OK	      0
+#define ERROR_TAKEN   39 /* another tool subscribed before us */
+#define CUSTOM2	      5	 /* external correlation kind; Kineto uses CUSTOM0 and CUSTOM1 */
+#define FLUSH_FORCED  1u
+#define FLUSH_MS      1000u
+#define THREAD_SYSTEM 1u
+
+/* Attributes. */
+#define ZEROED_BUFFERS	   5u
+#define PER_THREAD_BUFFERS 9u
+
+/* Kinds of activity. */
+#define KIND_MEMCPY	     1u
+#define KIND_MEMSET	     2u
+#define KIND_DRIVER	     4u
+#define KIND_RUNTIME	     5u
+#define KIND_DEVICE	     8u
+#define KIND_CONTEXT	     9u
+#define KIND_KERNEL	     10u
+#define KIND_OVERHEAD	     17u
+#define KIND_MEMCPY2	     22u
+#define KIND_CUDA_EVENT	     36u
+#define KIND_SYNCHRONIZATION 38u
+#define KIND_EXTERNAL	     39u
+#define KIND_MEMORY2	     49u
+
+/* X(result, name, needed, parameters) */
+#define FUNCTIONS(X)                                                                             \
+	X(GetVersion, true, (uint32_t * version))                                                \
+	X(Subscribe, true, (void **subscriber, void *callback, void *user))                      \
+	X(Unsubscribe, false, (void *subscriber))                                                \
+	X(GetResultString, false, (int result, const char **text))                               \
+	X(ActivityEnable, true, (uint32_t kind))                                                 \
+	X(ActivityDisable, true, (uint32_t kind))                                                \
+	X(ActivityRegisterCallbacks, true, (void *request, void *complete))                      \
+	X(ActivityGetNextRecord, true, (uint8_t * buffer, size_t valid, const void **record))    \
+	X(ActivityGetNumDroppedRecords, true, (void *context, uint32_t stream, size_t *dropped)) \
+	X(ActivityFlushAll, true, (uint32_t flag))                                               \
+	X(ActivityFlushPeriod, false, (uint32_t ms))                                             \
+	X(ActivitySetAttribute, false, (uint32_t attribute, size_t * bytes, void *value))        \
+	X(ActivityEnableRuntimeApi, false, (uint32_t cbid, uint8_t enable))                      \
+	X(ActivityEnableDriverApi, false, (uint32_t cbid, uint8_t enable))                       \
+	X(ActivityEnableAllSyncRecords, false, (uint8_t enable))                                 \
+	X(SetThreadIdType, false, (uint32_t type))                                               \
+	X(ActivityPushExternalCorrelationId, true, (uint32_t kind, uint64_t id))                 \
+	X(ActivityPopExternalCorrelationId, true, (uint32_t kind, uint64_t * last))
+
+#define X(name, needed, parameters) int(*name) parameters;
+static struct {
+	FUNCTIONS(X)
+} cupti;
+#undef X
+
+static _Atomic bool is_open;
+static uint32_t version;
+static bool is_filtered; /* CUPTI itself filters the API calls */
+
+static const uint32_t kinds[] = {KIND_DEVICE, KIND_CONTEXT, KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2,
+	KIND_MEMSET, KIND_SYNCHRONIZATION, KIND_CUDA_EVENT, KIND_EXTERNAL, KIND_OVERHEAD,
+	KIND_MEMORY2};
+
+static void on_callback(void *user, int domain, uint32_t cbid, const void *data)
+{
+	(void)user, (void)domain, (void)cbid, (void)data;
+}
+
+static bool fail(char *reason, size_t bytes, const char *what, int result)
+{
+	const char *text = NULL;
+	if (result == ERROR_TAKEN)
+		snprintf(reason, bytes, "another profiler holds CUPTI in this process");
+	else if (cupti.GetResultString && cupti.GetResultString(result, &text) == OK && text)
+		snprintf(reason, bytes, "%s: %s", what, text);
+	else
+		snprintf(reason, bytes, "%s: error %d", what, result);
+	return false;
+}
+
+/* Two of them in one process corrupt each other, so one that is there already comes first. */
+static void *find_library(void)
+{
+	static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
+		"libcupti.so.11.7", "libcupti.so.11.6", "libcupti.so.11.5", "libcupti.so.11.4",
+		"libcupti.so.11.3", "libcupti.so.11.2", "libcupti.so.11.1", "libcupti.so"};
+	const char *named = getenv(INQUEST_ENV_CUPTI);
+	if (named && *named)
+		return dlopen(named, RTLD_NOW | RTLD_LOCAL);
+	void *library = NULL;
+	for (int load = 0; load < 2 && !library; load++)
+		for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+			library =
+				dlopen(names[i], RTLD_NOW | RTLD_LOCAL | (load ? 0 : RTLD_NOLOAD));
+	return library;
+}
+
+static bool find_functions(void *library, char *reason, size_t bytes)
+{
+	const struct {
+		const char *name;
+		bool is_needed;
+		void *to;
+	} functions[] = {
+#define X(name, needed, parameters) {"cupti" #name, needed, &cupti.name},
+		FUNCTIONS(X)
+#undef X
+	};
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		*(void **)functions[i].to = dlsym(library, functions[i].name);
+		if (!*(void **)functions[i].to && functions[i].is_needed) {
+			snprintf(reason, bytes, "libcupti lacks %s", functions[i].name);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void set_flag(uint32_t attribute, uint8_t value)
+{
+	size_t bytes = sizeof value;
+	if (cupti.ActivitySetAttribute)
+		(void)cupti.ActivitySetAttribute(attribute, &bytes, &value);
+}
+
+static void set_attributes(void)
+{
+	set_flag(ZEROED_BUFFERS, 1);
+	/* Much cheaper, but its flush was not safe among threads before an update of 12.6. */
+	if (version >= CUPTI_VERSION_12_3)
+		set_flag(PER_THREAD_BUFFERS, version >= CUPTI_VERSION_12_8);
+	if (cupti.SetThreadIdType)
+		(void)cupti.SetThreadIdType(THREAD_SYSTEM);
+}
+
+bool cupti_begin(char *reason, size_t bytes)
+{
+	void *library = find_library();
+	if (!library) {
+		snprintf(reason, bytes, "no libcupti was found");
+		return false;
+	}
+	if (!find_functions(library, reason, bytes))
+		return false;
+	int result = cupti.GetVersion(&version);
+	if (result != OK)
+		return fail(reason, bytes, "cuptiGetVersion", result);
+	/* Nothing of its callbacks is needed, only the place: without it another tool would take
+	 * away our buffers. */
+	void *subscriber = NULL;
+	result = cupti.Subscribe(&subscriber, (void *)on_callback, NULL);
+	if (result != OK)
+		return fail(reason, bytes, "cuptiSubscribe", result);
+	set_attributes();
+	if (!buffers_init()) {
+		snprintf(reason, bytes, "no memory for CUPTI's buffers");
+		return false;
+	}
+	result = cupti.ActivityRegisterCallbacks((void *)buffers_request, (void *)buffers_complete);
+	if (result != OK)
+		return fail(reason, bytes, "cuptiActivityRegisterCallbacks", result);
+	if (cupti.ActivityFlushPeriod)
+		(void)cupti.ActivityFlushPeriod(FLUSH_MS);
+	is_filtered = version >= CUPTI_VERSION_12_5 && cupti.ActivityEnableRuntimeApi &&
+		      cupti.ActivityEnableDriverApi;
+	atomic_store_explicit(&is_open, true, memory_order_release);
+	return true;
+}
+
+bool cupti_is_open(void)
+{
+	return atomic_load_explicit(&is_open, memory_order_acquire);
+}
+
+uint32_t cupti_version(void)
+{
+	return version;
+}
+
+/* Calls that this version doesn't know are refused one by one. */
+static bool switch_calls(uint8_t enable)
+{
+	uint32_t done_count = 0;
+	for (uint32_t i = 0; i < wanted_call_count; i++) {
+		const struct wanted_call *call = &wanted_calls[i];
+		done_count +=
+			(call->domain == CALL_RUNTIME
+					? cupti.ActivityEnableRuntimeApi(call->cbid, enable)
+					: cupti.ActivityEnableDriverApi(call->cbid, enable)) == OK;
+	}
+	return done_count > 0;
+}
+
+void cupti_enable(void)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		(void)cupti.ActivityEnable(kinds[i]);
+	/* Not a record for each "not ready" of a query. */
+	if (cupti.ActivityEnableAllSyncRecords)
+		(void)cupti.ActivityEnableAllSyncRecords(0);
+	is_filtered = is_filtered && switch_calls(1);
+	if (!is_filtered) {
+		(void)cupti.ActivityEnable(KIND_RUNTIME);
+		(void)cupti.ActivityEnable(KIND_DRIVER);
+	}
+}
+
+void cupti_disable(void)
+{
+	if (is_filtered) {
+		(void)switch_calls(0);
+	} else {
+		(void)cupti.ActivityDisable(KIND_RUNTIME);
+		(void)cupti.ActivityDisable(KIND_DRIVER);
+	}
+	for (size_t i = sizeof kinds / sizeof *kinds; i-- > 0;)
+		(void)cupti.ActivityDisable(kinds[i]);
+}
+
+void cupti_flush(bool all)
+{
+	(void)cupti.ActivityFlushAll(all ? FLUSH_FORCED : 0);
+}
+
+const void *cupti_next_record(uint8_t *buffer, size_t valid_bytes, const void *record)
+{
+	return cupti.ActivityGetNextRecord(buffer, valid_bytes, &record) == OK ? record : NULL;
+}
+
+uint64_t cupti_take_dropped(void *context, uint32_t stream)
+{
+	size_t dropped = 0;
+	return cupti.ActivityGetNumDroppedRecords(context, stream, &dropped) == OK ? dropped : 0;
+}
+
+bool cupti_push_id(uint64_t id)
+{
+	return cupti.ActivityPushExternalCorrelationId(CUSTOM2, id) == OK;
+}
+
+void cupti_pop_id(void)
+{
+	uint64_t last;
+	(void)cupti.ActivityPopExternalCorrelationId(CUSTOM2, &last);
+}
