@@ -26,6 +26,9 @@ def cases(record):
                 continue
             bad, name = match.groups()
             if re.search(r"# *skip", name, re.I):
+                # cmocka says "not ok" of a skip, which meson takes for a failure.
+                failed = failed and not (bad and record["result"] == "FAIL" and
+                                         record["returncode"] == 0)
                 yield f"{program}: {name}", "skipped", []
             elif bad:
                 seen_failure = True
