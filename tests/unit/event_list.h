@@ -58,39 +58,56 @@ struct event {
 #define US(time) (INT64_C(1000) * (time))
 
 /* A host range; an op with a sequence number that is a forward op; a node of the backward pass. */
-#define HOST(thread_, from, to, name_)                                              \
-	{.is = EVENT_HOST, .thread = thread_, .host_ns = US(from), .return_ns = US(to), \
-		.name = name_}
-#define OP(thread_, from, to, name_, ...)                                               \
-	{.is = EVENT_HOST, .thread = thread_, .host_ns = US(from), .return_ns = US(to), \
-		.name = name_, .has_sequence = true, .sequence = from, __VA_ARGS__}
-#define NODE(thread_, from, to, name_)                                                       \
-	{.is = EVENT_HOST, .thread = thread_, .host_ns = US(from), .return_ns = US(to),      \
-		.name = "autograd::engine::evaluate_function: " name_, .has_sequence = true, \
-		.sequence = from, .forward_thread = 1}
-#define CALL(thread_, from, to, name_) \
-	{.is = EVENT_CALL, .thread = thread_, .host_ns = US(from), .return_ns = US(to), .name = name_}
-#define CALL_NS(thread_, from, to, name_) \
-	{.is = EVENT_CALL, .thread = thread_, .host_ns = from, .return_ns = to, .name = name_}
+#define HOST(thread_, from, to, name_)                                                         \
+	{                                                                                      \
+		.is = EVENT_HOST, .thread = thread_, .host_ns = US(from), .return_ns = US(to), \
+		.name = name_                                                                  \
+	}
+#define OP(thread_, from, to, name_, ...)                                                      \
+	{                                                                                      \
+		.is = EVENT_HOST, .thread = thread_, .host_ns = US(from), .return_ns = US(to), \
+		.name = name_, .has_sequence = true, .sequence = from, __VA_ARGS__             \
+	}
+#define NODE(thread_, from, to, name_)                                                         \
+	{                                                                                      \
+		.is = EVENT_HOST, .thread = thread_, .host_ns = US(from), .return_ns = US(to), \
+		.name = "autograd::engine::evaluate_function: " name_, .has_sequence = true,   \
+		.sequence = from, .forward_thread = 1                                          \
+	}
+#define CALL(thread_, from, to, name_)                                                         \
+	{                                                                                      \
+		.is = EVENT_CALL, .thread = thread_, .host_ns = US(from), .return_ns = US(to), \
+		.name = name_                                                                  \
+	}
+#define CALL_NS(thread_, from, to, name_)                                              \
+	{                                                                              \
+		.is = EVENT_CALL, .thread = thread_, .host_ns = from, .return_ns = to, \
+		.name = name_                                                          \
+	}
 /* GPU ops with their launch call at `at`. */
-#define KERNEL(thread_, at, stream_, from, to, name_, ...)                           \
-	{.is = EVENT_GPU, .thread = thread_, .host_ns = US(at),                      \
-		.return_ns = US(at) + LIST_CALL_NS, .stream = stream_,               \
-		.start_ns = US(from), .end_ns = US(to), .name = name_, __VA_ARGS__}
-#define KERNEL_NS(thread_, at, returned, stream_, from, to, name_, ...)                \
-	{.is = EVENT_GPU, .thread = thread_, .host_ns = at, .return_ns = returned,     \
-		.stream = stream_, .start_ns = from, .end_ns = to, .name = name_,      \
-		__VA_ARGS__}
-#define ORPHAN(stream_, from, to, name_)                                            \
-	{.is = EVENT_GPU, .thread = LIST_NO_CALL, .stream = stream_, .start_ns = US(from), \
-		.end_ns = US(to), .name = name_}
-#define COPY(thread_, at, stream_, from, to, ...)                               \
+#define KERNEL(thread_, at, stream_, from, to, name_, ...)                                   \
+	{                                                                                    \
+		.is = EVENT_GPU, .thread = thread_, .host_ns = US(at),                       \
+		.return_ns = US(at) + LIST_CALL_NS, .stream = stream_, .start_ns = US(from), \
+		.end_ns = US(to), .name = name_, __VA_ARGS__                                 \
+	}
+#define KERNEL_NS(thread_, at, returned, stream_, from, to, name_, ...)                       \
+	{                                                                                     \
+		.is = EVENT_GPU, .thread = thread_, .host_ns = at, .return_ns = returned,     \
+		.stream = stream_, .start_ns = from, .end_ns = to, .name = name_, __VA_ARGS__ \
+	}
+#define ORPHAN(stream_, from, to, name_)                                                          \
+	{                                                                                         \
+		.is = EVENT_GPU, .thread = LIST_NO_CALL, .stream = stream_, .start_ns = US(from), \
+		.end_ns = US(to), .name = name_                                                   \
+	}
+#define COPY(thread_, at, stream_, from, to, ...)                                \
 	KERNEL(thread_, at, stream_, from, to, "Memcpy DtoD (Device -> Device)", \
 		.gpu_kind = GPU_MEMCPY, __VA_ARGS__)
-#define GATHER(thread_, at, stream_, from, to, bytes_, ...)                  \
-	KERNEL(thread_, at, stream_, from, to, GATHER_KERNEL,                \
+#define GATHER(thread_, at, stream_, from, to, bytes_, ...)   \
+	KERNEL(thread_, at, stream_, from, to, GATHER_KERNEL, \
 		.collective = 1 + COLLECTIVE_ALL_GATHER, .bytes = bytes_, __VA_ARGS__)
-#define SCATTER(thread_, at, stream_, from, to, ...)                                         \
+#define SCATTER(thread_, at, stream_, from, to, ...)                                           \
 	KERNEL(thread_, at, stream_, from, to, "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", \
 		.collective = 1 + COLLECTIVE_REDUCE_SCATTER, __VA_ARGS__)
 #define REDUCE(thread_, at, stream_, from, to, ...)                                       \
@@ -117,12 +134,13 @@ static inline uint32_t list_string(struct trace *trace, const char *text)
 static inline void list_push_host(
 	struct trace *trace, const struct event *event, uint32_t correlation, int64_t shift_ns)
 {
-	const char *call = event->is == EVENT_CALL		  ? event->name
+	const char *call = event->is == EVENT_CALL	   ? event->name
 			   : event->gpu_kind == GPU_MEMCPY ? "cudaMemcpyAsync"
 							   : "cudaLaunchKernel";
 	if (event->is == EVENT_HOST)
 		TRACE_PUSH(&trace->host_ops, host_op_table, NULL,
-			.start_ns = event->host_ns + shift_ns, .end_ns = event->return_ns + shift_ns,
+			.start_ns = event->host_ns + shift_ns,
+			.end_ns = event->return_ns + shift_ns,
 			.sequence = event->has_sequence ? event->sequence : NULL_I64,
 			.thread_id = event->thread, .name_id = list_string(trace, event->name),
 			.shapes_id = list_string(trace, event->shapes),
@@ -130,8 +148,9 @@ static inline void list_push_host(
 			.kind = event->has_sequence ? HOST_OP : HOST_ANNOTATION);
 	else if (event->thread != LIST_NO_CALL)
 		TRACE_PUSH(&trace->api_calls, api_call_table, NULL,
-			.start_ns = event->host_ns + shift_ns, .end_ns = event->return_ns + shift_ns,
-			.thread_id = event->thread, .name_id = list_string(trace, call),
+			.start_ns = event->host_ns + shift_ns,
+			.end_ns = event->return_ns + shift_ns, .thread_id = event->thread,
+			.name_id = list_string(trace, call),
 			.correlation = event->is == EVENT_GPU ? correlation : NULL_U32,
 			.result = NULL_I32);
 }
@@ -280,9 +299,8 @@ static inline void list_expect(
 			fail_msg("row %u, %s: micro-batch %d", i, event->name, launch->micro_batch);
 		if (event->unit)
 			list_expect_gather(rank, event);
-		if (event->billed &&
-			strcmp(event->billed,
-				list_gather_text(&rank->phases, rank->phases.billed[op])) != 0)
+		if (event->billed && strcmp(event->billed, list_gather_text(&rank->phases,
+								   rank->phases.billed[op])) != 0)
 			fail_msg("row %u: billed to %s, not %s", i,
 				list_gather_text(&rank->phases, rank->phases.billed[op]),
 				event->billed);
@@ -290,8 +308,8 @@ static inline void list_expect(
 }
 
 /* One rank's events, analysed and held against what they expect; `also` may look at more. */
-static inline void list_check(const struct event *events, uint32_t count,
-	void (*also)(const struct ranks *ranks))
+static inline void list_check(
+	const struct event *events, uint32_t count, void (*also)(const struct ranks *ranks))
 {
 	struct trace trace;
 	struct ranks ranks;

@@ -96,8 +96,9 @@ static void own_rules_come_first(void **state)
 {
 	(void)state;
 	struct rules *built_in = parse("");
-	struct rules *own = parse("op data ^ProfilerStep\nop fsdp2_gather ^MyGather <(?<unit>.*)>$\n"
-				  "kernel compute ^ncclDevKernel_AllGather_Mine");
+	struct rules *own =
+		parse("op data ^ProfilerStep\nop fsdp2_gather ^MyGather <(?<unit>.*)>$\n"
+		      "kernel compute ^ncclDevKernel_AllGather_Mine");
 	expect(built_in, DOMAIN_OP, "ProfilerStep#3", OP_STEP, NULL);
 	expect(own, DOMAIN_OP, "ProfilerStep#3", OP_DATA, NULL);
 	expect(own, DOMAIN_OP, "MyGather <a.b>", OP_FSDP2_GATHER, "a.b");
