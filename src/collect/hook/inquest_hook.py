@@ -1,0 +1,403 @@
+"""Marks a training process's phases with NVTX ranges, once torch is imported.
+
+The texts are those of src/collect/protocol.h.  Features of torch are probed, never versions; what
+is not there is not marked.  The patched functions do what they did, and any failure here turns
+the marking off and nothing else.
+"""
+import functools
+import importlib
+import itertools
+import os
+import sys
+
+from inquest_flops import STEP as FLOP_STEP, Flops
+from inquest_imports import debug
+from inquest_ranges import Ranges
+from inquest_steps import Steps, read_windows
+from inquest_values import Memory, Tokens
+
+ROOT_FORWARD = frozenset(("FullyShardedDataParallel.forward", "DistributedDataParallel.forward"))
+WRAPPERS = frozenset(("_checkpoint_wrapped_module", "_fsdp_wrapped_module", "_orig_mod"))
+
+_session = None  # of this process, once torch is imported
+
+
+class Session:
+    """What the patched functions call.  Nothing here raises."""
+
+    def __init__(self, torch, nvtx):
+        windows = read_windows(os.environ.get("INQUEST_RECORD_STEPS"))
+        has_flops = not os.environ.get("INQUEST_RECORD_NO_FLOPS")
+        self.ranges = Ranges(nvtx)
+        self.steps = Steps(self.ranges, windows, FLOP_STEP if has_flops else None)
+        self.steps.at_end = self.end_step
+        self.memory, self.tokens = Memory(torch), Tokens(torch)
+        self.flops = Flops(torch, self.ranges) if has_flops else None
+        self.has_grad = torch.is_grad_enabled
+        self.graph_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+        self.regions = itertools.count(1)
+        self.names = {}       # of modules, by id
+        self.root = None
+        self.is_dead = False
+        self.is_skipping = False
+
+    def fail(self, error):
+        self.is_dead = True
+        self.steps.on = False
+        debug(repr(error))
+
+    # Ranges of the framework.
+
+    def enter(self, text):
+        """Opens a range where ranges are wanted; its level, 0 for none."""
+        if not self.steps.on:
+            return 0
+        try:
+            return self.ranges.push(text)
+        except Exception as error:
+            self.fail(error)
+            return 0
+
+    def leave(self, level):
+        try:
+            self.ranges.pop(level)
+        except Exception as error:
+            self.fail(error)
+
+    # Forward, backward, optimizer.
+
+    def begin_forward(self, root, args, kwargs):
+        """A root's forward pass that trains; 0 for any other, else end_forward must follow."""
+        try:
+            local = self.ranges.local
+            if self.is_dead or self.graph_task() != -1 or not self.has_grad():
+                return 0
+            if local.forward:  # left by an exception
+                self.end_forward(local.forward)
+            self.steps.begin()
+            self.tokens.see(args, kwargs)
+            self.learn_names(root)
+            local.forward = self.enter("inquest:forward") or -1
+            if self.flops:
+                self.flops.enter(self.steps.number)
+            return local.forward
+        except Exception as error:
+            self.fail(error)
+            return 0
+
+    def end_forward(self, level):
+        self.ranges.local.forward = 0
+        self.end_backward(level)
+
+    def begin_backward(self):
+        """A backward call, unless it is inside another; then end_backward must follow."""
+        try:
+            if self.is_dead or self.graph_task() != -1:
+                return 0
+            self.steps.begin()
+            level = self.enter("inquest:backward") or -1
+            if self.flops:
+                self.flops.enter(self.steps.number)
+            return level
+        except Exception as error:
+            self.fail(error)
+            return 0
+
+    def end_backward(self, level):
+        try:
+            if self.flops:
+                self.flops.leave()
+            self.ranges.pop(level)
+        except Exception as error:
+            self.fail(error)
+
+    def begin_optimizer(self, *_):
+        self.enter("inquest:optimizer")
+
+    def end_optimizer(self, optimizer, *_):
+        try:
+            if self.is_dead:
+                return
+            stack = self.ranges.local.open
+            if "inquest:optimizer" in stack:
+                level = len(stack) - stack[::-1].index("inquest:optimizer")
+                self.ranges.pop(level)
+            self.steps.optimizer_done(optimizer)
+        except Exception as error:
+            self.fail(error)
+
+    def end_step(self, is_recorded):
+        """The numbers of a step, as marks inside it."""
+        tokens = self.tokens.read()
+        was_counted = self.flops.end_step() if self.flops else False
+        flops = self.flops.read(dict(tokens).get("tokens")) if self.flops else []
+        if not is_recorded:
+            return
+        values = self.memory.read() + tokens + flops
+        if was_counted:
+            values.append(("flop_counted", 1))  # its times are the counter's, not its own
+        for name, value in values:
+            self.ranges.mark("inquest:value:%s:%d" % (name, value))
+
+    # Checkpoint regions.
+
+    def learn_names(self, root):
+        if root is None or root is self.root:
+            return
+        self.root = root
+        self.names = {
+            id(module): ".".join(p for p in name.split(".") if p not in WRAPPERS)
+            for name, module in root.named_modules()}
+
+    def region(self, function):
+        """`function` inside a range, the same one when it runs again in backward."""
+        if self.is_dead or hasattr(function, "_inquest_region"):
+            return function
+        try:
+            return self._make_region(function)
+        except Exception as error:
+            self.fail(error)
+            return function
+
+    def _make_region(self, function):
+        owner = getattr(function, "func", function)  # of a partial
+        owner = getattr(owner, "__self__", owner)    # of a bound method
+        text = ":%d:%s" % (next(self.regions), self.names.get(id(owner), ""))
+        ranges, local, enter, leave = self.ranges, self.ranges.local, self.enter, self.leave
+
+        def run(*args, **kwargs):
+            if not self.steps.on:
+                return function(*args, **kwargs)
+            if self.graph_task() == -1:
+                level = enter("inquest:checkpoint" + text)
+                try:
+                    return function(*args, **kwargs)
+                finally:
+                    leave(level)
+            level = enter("inquest:recompute" + text)
+            local.recomputing += 1
+            try:
+                return function(*args, **kwargs)
+            finally:
+                local.recomputing -= 1
+                leave(level)
+
+        run._inquest_region = True
+        if not self.is_skipping:
+            self.is_skipping = True
+            _mark_skipped(run)  # one code object for all regions
+        return run
+
+
+def _mark_skipped(*functions):
+    """torch.compile leaves these alone; what they call it may still compile."""
+    skip = None
+    if "torch._dynamo" in sys.modules:
+        skip = getattr(sys.modules["torch"]._C._dynamo.eval_frame, "skip_code", None)
+    for function in functions:
+        if skip and hasattr(function, "__code__"):
+            skip(function.__code__)
+        _skipped.append(function)
+
+
+_skipped = []
+
+
+def _patch_record_function(session, torch):
+    cls = torch.autograd.profiler.record_function
+    enter, leave = cls.__enter__, cls.__exit__
+
+    @functools.wraps(enter)
+    def __enter__(self):
+        if self.name in ROOT_FORWARD:
+            self._inquest_forward = _begin_root(session)
+        if session.steps.on:
+            self._inquest_level = session.enter(self.name)
+        return enter(self)
+
+    @functools.wraps(leave)
+    def __exit__(self, *error):
+        try:
+            return leave(self, *error)
+        finally:
+            level = self.__dict__.pop("_inquest_level", 0)
+            if level:
+                session.leave(level)
+            forward = self.__dict__.pop("_inquest_forward", 0)
+            if forward:
+                session.end_forward(forward)
+
+    cls.__enter__, cls.__exit__ = __enter__, __exit__
+
+
+def _begin_root(session):
+    if session.ranges.local.forward:
+        return 0  # a unit inside the root
+    seen = sys._getframe(2).f_locals  # of the forward, which opens the range
+    return session.begin_forward(
+        seen.get("self"), seen.get("args") or seen.get("inputs") or (), seen.get("kwargs") or {})
+
+
+def _patch_backward(session, torch):
+    original = torch.autograd.backward
+
+    @functools.wraps(original)
+    def backward(*args, **kwargs):
+        level = session.begin_backward()
+        if not level:
+            return original(*args, **kwargs)
+        try:
+            return original(*args, **kwargs)
+        finally:
+            session.end_backward(level)
+
+    torch.autograd.backward = backward
+    _mark_skipped(backward)
+
+
+def _patch_optimizer(session):
+    module = importlib.import_module("torch.optim.optimizer")  # torch.optim hides the name
+    if hasattr(module, "register_optimizer_step_post_hook"):
+        module.register_optimizer_step_pre_hook(session.begin_optimizer)
+        module.register_optimizer_step_post_hook(session.end_optimizer)
+        return True
+    return False
+
+
+def _patch_optimizer_ranges(session, torch):
+    """torch before global hooks: the range around every optimizer's step tells the same."""
+    cls = torch.autograd.profiler.record_function
+    enter, leave = cls.__enter__, cls.__exit__
+
+    @functools.wraps(enter)
+    def __enter__(self):
+        result = enter(self)
+        if self.name.startswith("Optimizer.step#"):
+            session.begin_optimizer()
+        return result
+
+    @functools.wraps(leave)
+    def __exit__(self, *error):
+        if self.name.startswith("Optimizer.step#") and error[:1] in ((), (None,)):
+            session.end_optimizer(self.name)
+        return leave(self, *error)
+
+    cls.__enter__, cls.__exit__ = __enter__, __exit__
+
+
+def _patch_nvtx(session, torch):
+    """The program's own ranges go through the same stack, so that a step can reach around them."""
+    torch.cuda.nvtx.range_push = functools.wraps(torch.cuda.nvtx.range_push)(
+        lambda msg: session.ranges.user_push(msg))
+    torch.cuda.nvtx.range_pop = functools.wraps(torch.cuda.nvtx.range_pop)(
+        lambda: session.ranges.user_pop())
+
+
+def _patch_checkpoint(module):
+    session = _session
+    original = module.checkpoint
+
+    @functools.wraps(original)
+    def checkpoint(function, *args, **kwargs):
+        return original(session.region(function), *args, **kwargs)
+
+    module.checkpoint = checkpoint
+    _mark_skipped(checkpoint)
+    # The composable API goes straight to the generator, which calls the function only to
+    # recompute.
+    generator = getattr(module, "_checkpoint_without_reentrant_generator", None)
+    if generator is not None:
+        @functools.wraps(generator)
+        def wrapped(function, *args, **kwargs):
+            return generator(session.region(function), *args, **kwargs)
+
+        module._checkpoint_without_reentrant_generator = wrapped
+        _mark_skipped(wrapped)
+
+
+def _patch_fsdp2(module):
+    """The root's forward pass, from points that torch.compile never traces."""
+    session, cls = _session, module.FSDPState
+    before, after = cls._root_pre_forward, cls._register_pre_backward_hook
+
+    @functools.wraps(before)
+    def _root_pre_forward(self, module, args, kwargs):
+        level = 0
+        if self._state_ctx.iter_forward_root is None:
+            level = session.begin_forward(module, args, kwargs)
+        if level:
+            self._inquest_level = level
+        return before(self, module, args, kwargs)
+
+    @functools.wraps(after)
+    def _register_pre_backward_hook(self, output):
+        result = after(self, output)
+        if self.__dict__.get("_inquest_level") and self._state_ctx.iter_forward_root is self:
+            session.end_forward(self.__dict__.pop("_inquest_level"))
+        return result
+
+    cls._root_pre_forward = _root_pre_forward
+    cls._register_pre_backward_hook = _register_pre_backward_hook
+
+
+def _patch_dynamo(module):
+    _mark_skipped(*_skipped[:])
+
+
+def _in_child():
+    """A forked worker trains nothing, and the collector in it is inert."""
+    if _session:
+        _session.is_dead = True
+        _session.steps.on = False
+
+
+def start(torch, nvtx=None):
+    """Begins to mark.  `nvtx`: what to mark with instead of torch's NVTX, for tests."""
+    global _session
+    nvtx = nvtx or getattr(torch._C, "_nvtx", None)
+    if nvtx is None:
+        debug("this torch has no NVTX")
+        return
+    _session = session = Session(torch, nvtx)
+    if not _patch_optimizer(session):
+        _patch_optimizer_ranges(session, torch)
+    _patch_record_function(session, torch)
+    _patch_backward(session, torch)
+    _patch_nvtx(session, torch)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_in_child)
+
+
+def _patch_wrapper(module):
+    """Usually imports what is patched already."""
+    checkpoint = sys.modules["torch.utils.checkpoint"].checkpoint
+    if hasattr(module, "torch_utils_checkpoint"):
+        module.torch_utils_checkpoint = checkpoint
+
+
+_PATCHES = {
+    "torch.utils.checkpoint": _patch_checkpoint,
+    "torch._dynamo": _patch_dynamo,
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper": _patch_wrapper,
+    "torch.distributed.fsdp._fully_shard._fsdp_state": _patch_fsdp2,
+    "torch.distributed._composable.fsdp._fsdp_state": _patch_fsdp2,
+}
+
+
+def patch(name, module):
+    """A watched module was imported.  torch comes last of those that it imports itself."""
+    if name == "torch":
+        start(module)
+        if _session:
+            for other, function in _PATCHES.items():
+                if other in sys.modules:
+                    _patch_safely(other, function, sys.modules[other])
+    elif _session:
+        _patch_safely(name, _PATCHES[name], module)
+
+
+def _patch_safely(name, function, module):
+    try:
+        function(module)
+    except Exception as error:
+        debug("{}: {!r}".format(name, error))
