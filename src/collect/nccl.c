@@ -5,6 +5,7 @@
  */
 #include "collect/nccl.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,9 @@ static struct communicator unnamed = {.rank_count = NO_RANKS}; /* of the version
 static char group_handle, group_api_handle, launch_handle;
 static char api_handles[DTYPE_COUNT + 1]; /* one a type of elements, the last for unknown ones */
 
-static _Thread_local struct {
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static _Thread_local struct thread_launch {
 	uint64_t launch; /* external id of the thread's last launch, 0 once its group has ended */
 	int32_t tid;
 	bool is_pushed;
@@ -99,11 +102,24 @@ static bool is_recorded_process(void)
 	return getenv(INQUEST_ENV_PARENT) != NULL;
 }
 
+/* The child has another thread id, and nothing pushed. */
+static void in_child(void)
+{
+	mine = (struct thread_launch){0};
+}
+
+static void watch_fork(void)
+{
+	(void)pthread_atfork(NULL, NULL, in_child);
+}
+
 void *nccl_join(int *ret_mask, int wanted)
 {
 	bool is_ours = is_recorded_process();
-	if (is_ours)
+	if (is_ours) {
 		collector_start();
+		pthread_once(&fork_once, watch_fork);
+	}
 	if (ret_mask)
 		*ret_mask = is_ours ? wanted : 0;
 	return is_ours ? &unnamed : NULL;

@@ -5,6 +5,7 @@
  */
 #include "collect/nvtx.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -68,6 +69,8 @@ struct thread_ranges {
 
 static _Thread_local struct thread_ranges ranges;
 static _Atomic uint64_t left_out;
+
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 uint64_t nvtx_ranges_left_out(void)
 {
@@ -283,6 +286,17 @@ static bool attach(const struct callbacks_table *callbacks, unsigned module,
 	return true;
 }
 
+/* The child has another thread id, and none of the notes of the ranges that are open in it. */
+static void in_child(void)
+{
+	ranges = (struct thread_ranges){0};
+}
+
+static void watch_fork(void)
+{
+	(void)pthread_atfork(NULL, NULL, in_child);
+}
+
 int InitializeInjectionNvtx2(nvtx_export_table tables)
 {
 	/* Not ours to record: with 0 NVTX empties its functions, which is as cheap as it gets. */
@@ -293,6 +307,7 @@ int InitializeInjectionNvtx2(nvtx_export_table tables)
 		!callbacks->module_functions)
 		return 0;
 	collector_start();
+	pthread_once(&fork_once, watch_fork);
 	bool core =
 		attach(callbacks, MODULE_CORE, core_hooks, sizeof core_hooks / sizeof *core_hooks);
 	bool core2 = attach(
