@@ -1,0 +1,13 @@
+/*
+ * NVTX's and NCCL's side of the collector with the real notes and nothing else behind them, to
+ * measure what an event costs.  The program finds this under the name `noted_collector`.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct noted_collector {
+	void (*record)(bool is_recording);
+	uint64_t (*drain)(void); /* reads all notes; how many were dropped so far */
+};
