@@ -52,7 +52,7 @@ static void *work(void *context)
 		if (r >= crew->ranks->count)
 			return NULL;
 		struct rank_analysis *rank = &crew->ranks->items[r];
-		if (!analyse(rank, crew->rules, &crew->errs[r]))
+		if (!analyse(rank, crew->rules, &crew->errs[r]) && crew->ranks->count > 1)
 			err_prefix(&crew->errs[r], "%s", rank->trace->file);
 	}
 }

@@ -39,6 +39,7 @@
 	X(STEP, "step")                               \
 	X(OPTIMIZER, "optimizer")                     \
 	X(EVALUATE, "evaluate")                       \
+	X(NODE, "node")                               \
 	X(COMPILED, "compiled")                       \
 	X(COMPILED_BACKWARD, "compiled_backward")     \
 	X(CHECKPOINT, "checkpoint")                   \

@@ -53,7 +53,8 @@ static void find_backward_threads(const struct trace *trace, const struct roles 
 		bool has_node = false, has_optimizer = false, has_mark = false;
 		for (uint32_t i = passes->ops[t].first; i < passes->ops[t].end; i++) {
 			const uint8_t role = roles->op[ops->name_id[i]];
-			has_node = has_node || role == OP_EVALUATE;
+			has_node = has_node || role == OP_EVALUATE || role == OP_NODE ||
+				   ops->forward_thread[i] > 0;
 			has_optimizer =
 				has_optimizer || role == OP_OPTIMIZER || role == OP_MARK_OPTIMIZER;
 			has_node = has_node || role == OP_MARK_RECOMPUTE;
@@ -100,7 +101,7 @@ static bool walk_thread(struct stack *stack, struct passes *passes, uint32_t thr
 		const struct context *top = stack_top(stack);
 		const int64_t start_ns = ops->start_ns[top->host_op];
 		const uint8_t role = stack->roles->op[ops->name_id[top->host_op]];
-		if (role == OP_EVALUATE) {
+		if (top->is_node) {
 			if (stack->evaluate_count > *bracket_capacity) {
 				const uint32_t capacity = stack->evaluate_count * 2;
 				if (!mem_resize(&passes->brackets, capacity,

@@ -14,7 +14,7 @@ bool sequence_is_needed(const struct trace *trace, const struct roles *roles)
 {
 	for (uint32_t i = 0; i < trace->host_ops.head.count; i++) {
 		const uint8_t role = roles->op[trace->host_ops.name_id[i]];
-		if (op_is_mark(role) || role == OP_EVALUATE || role == OP_STEP ||
+		if (op_is_mark(role) || role == OP_EVALUATE || role == OP_NODE || role == OP_STEP ||
 			role == OP_OPTIMIZER)
 			return false;
 	}

@@ -40,7 +40,12 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 	c.host_op = host_op;
 	c.is_forward_op = ops->sequence[host_op] != NULL_I64 && ops->forward_thread[host_op] == 0;
 
-	switch (role) {
+	/* Profiles of before torch 1.10 have the nodes alone, without the engine's range around;
+	 * the oldest say nothing of the forward thread either, and a node is told by its name. */
+	c.is_node = role == OP_EVALUATE ||
+		    (parent->evaluate == NULL_U32 &&
+			    (role == OP_NODE || ops->forward_thread[host_op] > 0));
+	switch (c.is_node ? OP_EVALUATE : role) {
 	case OP_EVALUATE:
 		c.evaluate = (*evaluate_count)++;
 		c.base = PHASE_BACKWARD;

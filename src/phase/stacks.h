@@ -25,6 +25,7 @@ struct context {
 			      */
 	bool under_forward_op; /* it or one around it, within the innermost autograd node, is one */
 	bool prefetched, in_gather, is_copy_out;
+	bool is_node;	/* this very range is an autograd node that runs backward */
 	bool marked;	/* base comes from one of the recorder's markers */
 	bool reentrant; /* inside CheckpointFunctionBackward, not in a node below it */
 };

@@ -114,7 +114,8 @@ static struct file_kind classify(
 				encoding == BYTES_ZSTD ? FORMAT_INQ_ZST : FORMAT_INQ,
 				"a trace of this program"};
 		return (struct file_kind){encoding == BYTES_ZSTD ? FORMAT_FOREIGN : FORMAT_NSYS,
-			"a SQLite database that this program did not write"};
+			"a SQLite database of another program, perhaps an export of Nsight "
+			"Systems, which is not read yet"};
 	}
 	/* A byte order mark is no JSON, and is met at its start all the same: it reads as text. */
 	size_t at = 0;

@@ -388,8 +388,8 @@ static bool check_document(const struct kineto *k, struct err *err)
 		return true;
 	if (k->has_list)
 		return err_set(err, ERR_INPUT,
-			"a JSON list that holds no trace events, so no trace of PyTorch's "
-			"profiler");
+			"a JSON list without trace events: no trace of torch.profiler, perhaps its "
+			"memory timeline (export_memory_timeline)");
 	if (k->is_cut)
 		return err_set(
 			err, ERR_INPUT, "a JSON document that ends before its traceEvents begin");

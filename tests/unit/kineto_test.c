@@ -401,11 +401,11 @@ static void refuses_what_is_no_trace(void **state)
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{"[[1, 2], [3, 4]]", "list that holds no trace events"},
+		{"[[1, 2], [3, 4]]", "list without trace events"},
 		{"{\"a\": 1}", "without traceEvents"},
 		{"{}", "without traceEvents"},
 		{"{\"a\": ", "ends before its traceEvents"},
-		{"[\"x\"]", "list that holds no trace events"},
+		{"[\"x\"]", "list without trace events"},
 		{"{\"traceEvents\": {}}", "without traceEvents"},
 	};
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

@@ -118,7 +118,7 @@ static void refuses_in_one_line(void **state)
 		{"a.nsys-rep", "\x01\x02\x03", 3, "nsys export --type sqlite"},
 		{"a.html", "<!DOCTYPE html>", 15, "an HTML page"},
 		{"a.json", "{\"a\": 1}", 8, "a JSON document without traceEvents"},
-		{"b.json", "[[1, 2]]", 8, "a JSON list that holds no trace events"},
+		{"b.json", "[[1, 2]]", 8, "a JSON list without trace events"},
 		{"c.json", "{\"schemaVersion\": 1, \"dev", 25, "ends before its traceEvents"},
 		{"a.db", "SQLite format 3\0rest", 20,
 			"a SQLite database that this program did not"},
