@@ -5,6 +5,7 @@
  */
 #include "collect/nccl.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -117,7 +118,9 @@ void *nccl_join(int *ret_mask, int wanted)
 {
 	bool is_ours = is_recorded_process();
 	if (is_ours) {
+		const int saved = errno; /* the training's, not ours to change */
 		collector_start();
+		errno = saved;
 		pthread_once(&fork_once, watch_fork);
 	}
 	if (ret_mask)

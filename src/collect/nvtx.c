@@ -5,6 +5,7 @@
  */
 #include "collect/nvtx.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -94,11 +95,13 @@ static void look_for_step(const char *text)
 	static const char prefix[] = INQUEST_MARK_PREFIX "step:";
 	if (!text || text[0] != prefix[0] || strncmp(text, prefix, sizeof prefix - 1) != 0)
 		return;
+	const int saved = errno;
 	char *end;
 	const char *digits = text + sizeof prefix - 1;
 	long long step = strtoll(digits, &end, 10);
 	if (end != digits)
 		collector_note_step(step);
+	errno = saved;
 }
 
 static void opened(bool noted)
@@ -306,7 +309,9 @@ int InitializeInjectionNvtx2(nvtx_export_table tables)
 	if (!callbacks || callbacks->struct_size < sizeof *callbacks ||
 		!callbacks->module_functions)
 		return 0;
+	const int saved = errno;
 	collector_start();
+	errno = saved;
 	pthread_once(&fork_once, watch_fork);
 	bool core =
 		attach(callbacks, MODULE_CORE, core_hooks, sizeof core_hooks / sizeof *core_hooks);
