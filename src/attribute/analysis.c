@@ -139,6 +139,34 @@ static bool add_rank(const struct ranks *ranks, uint32_t r, const struct analysi
 	       (!options->keep_intervals || keep_intervals(rank, ret, arena, err));
 }
 
+/*
+ * Ranks that train on different tokens: those that FSDP shards and replicates over, by the groups
+ * of the collectives that its hooks launch; tensor-parallel ranks share their tokens.  Without
+ * hooks, the whole world.
+ */
+static int64_t data_parallel(const struct ranks *ranks)
+{
+	const struct rank_analysis *rank = &ranks->items[0];
+	const struct trace *trace = rank->trace;
+	const struct collective_table *collectives = &trace->collectives;
+	if (trace->data_parallel != NULL_I32)
+		return trace->data_parallel;
+	int64_t sharded = 0, replicated = 1;
+	for (uint32_t c = 0; c < collectives->head.count; c++) {
+		const uint32_t op = collectives->gpu_op_id[c];
+		const int32_t size = collectives->group_size[c];
+		if (op == NULL_U32 || size == NULL_I32 || !rank->phases.launches[op].hook)
+			continue;
+		if (collectives->kind[c] == COLLECTIVE_ALL_GATHER && size > sharded)
+			sharded = size;
+		if (collectives->kind[c] == COLLECTIVE_ALL_REDUCE && size > replicated)
+			replicated = size;
+	}
+	if (sharded)
+		return sharded * replicated;
+	return trace->world_size != NULL_I32 ? trace->world_size : (int64_t)ranks->count;
+}
+
 static bool add_tokens(const struct ranks *ranks, const struct analysis_options *options,
 	struct breakdown *ret, struct err *err)
 {
@@ -146,7 +174,6 @@ static bool add_tokens(const struct ranks *ranks, const struct analysis_options 
 	struct token_count count;
 	if (!used || !tokens_count(&ranks->items[0], used, &count, err))
 		return false;
-	const struct trace *trace = ranks->items[0].trace;
 	ret->sequence_length = count.sequence_length;
 	ret->micro_batch = count.micro_batch;
 	ret->accumulation = ranks->items[0].phases.micro_batch_count
@@ -158,12 +185,53 @@ static bool add_tokens(const struct ranks *ranks, const struct analysis_options 
 		ret->tokens_per_step = options->tokens_per_step;
 		ret->tokens_how = "given";
 	} else if (count.tokens != NULL_I64) {
-		int64_t parallel = trace->data_parallel != NULL_I32 ? trace->data_parallel
-				   : trace->world_size != NULL_I32  ? trace->world_size
-								    : (int64_t)ranks->count;
-		ret->tokens_per_step = count.tokens * parallel;
+		ret->tokens_per_step = count.tokens * data_parallel(ranks);
 		ret->tokens_how = count.is_marked ? "marked" : "inferred";
 	}
+	return true;
+}
+
+/*
+ * With one rank's trace the others' arrivals are not known; but of collectives of one kind and size
+ * the shortest shows what the transfer takes, and what is blocked beyond it waited for peers.
+ */
+static bool peer_wait_at_least(
+	const struct ranks *ranks, const bool *used, struct breakdown *breakdown, struct err *err)
+{
+	const struct rank_analysis *rank = &ranks->items[0];
+	const struct collective_table *collectives = &rank->trace->collectives;
+	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
+	int64_t *shortest_ns = mem_new(collectives->head.count, sizeof *shortest_ns, err);
+	if (!shortest_ns)
+		return false;
+	for (uint32_t c = 0; c < collectives->head.count; c++) {
+		shortest_ns[c] = INT64_MAX;
+		for (uint32_t other = 0; other < collectives->head.count; other++) {
+			const uint32_t op = collectives->gpu_op_id[other];
+			if (op == NULL_U32 || collectives->kind[other] != collectives->kind[c] ||
+				collectives->recv_bytes[other] != collectives->recv_bytes[c])
+				continue;
+			const int64_t ns = ops->end_ns[op] - ops->start_ns[op];
+			shortest_ns[c] = ns < shortest_ns[c] ? ns : shortest_ns[c];
+		}
+	}
+	int64_t sum_ns = 0;
+	for (uint32_t i = 0; i < rank->partition.count; i++) {
+		const struct interval *interval = &rank->partition.items[i];
+		if (interval->state != STATE_BLOCKED || interval->gpu_op_id == NULL_U32 ||
+			interval->step == NULL_U32 || !used[interval->step])
+			continue;
+		const uint32_t c = rank->collective_of[interval->gpu_op_id];
+		if (c == NULL_U32 || collectives->recv_bytes[c] == NULL_I64)
+			continue;
+		/* The transfer itself is the last part: what is blocked before it waited. */
+		const int64_t begins_ns = ops->end_ns[interval->gpu_op_id] - shortest_ns[c];
+		const int64_t end_ns = interval->end_ns < begins_ns ? interval->end_ns : begins_ns;
+		sum_ns += end_ns > interval->start_ns ? end_ns - interval->start_ns : 0;
+	}
+	if (breakdown->ranks[0].steps_used)
+		breakdown->peer_wait_at_least_ns = sum_ns / breakdown->ranks[0].steps_used;
+	mem_free(shortest_ns);
 	return true;
 }
 
@@ -219,6 +287,7 @@ static void add_diagnostics(const struct run *run, const struct ranks *ranks, st
 			diag_add(&ret->diag, DIAG_CLOCK_SKEW, 1, -1);
 	}
 	diag_add(&ret->diag, DIAG_UNKNOWN_GATHER, unknown, -1);
+	diag_add(&ret->diag, DIAG_UNCOUNTED_GATHERS, ret->facts->uncounted_gathers, -1);
 	diag_add(&ret->diag, DIAG_COMPILED_REGION, compiled, -1);
 	diag_add(&ret->diag, DIAG_UNMATCHED_COLLECTIVE, ranks->unmatched, -1);
 }
@@ -252,6 +321,11 @@ static bool fill(const struct run *run, const struct ranks *ranks,
 	for (uint32_t r = 0; r < ranks->count; r++)
 		if (!add_rank(ranks, r, options, ret, err))
 			return false;
+	if (ranks->count == 1 && ranks->items[0].trace->world_size != 1) {
+		const bool *used = used_windows(ranks, 0, ret, &ret->arena, err);
+		if (!used || !peer_wait_at_least(ranks, used, ret, err))
+			return false;
+	}
 	if (!facts_make(ranks, ret, err) || !add_tokens(ranks, options, ret, err))
 		return false;
 	add_diagnostics(run, ranks, ret);

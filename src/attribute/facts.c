@@ -119,6 +119,27 @@ static void sum_units(struct run_facts *facts)
 	}
 }
 
+/*
+ * In FSDP2 each gather range is one real gather.  One that launched no collective moved its bytes
+ * by copies or fused kernels, or not at all in a world of one.
+ */
+static void count_uncounted(
+	const struct ranks *ranks, const struct breakdown *breakdown, struct run_facts *facts)
+{
+	const struct rank_analysis *rank = &ranks->items[0];
+	const struct host_op_table *ops = &rank->trace->host_ops;
+	if (rank->trace->world_size == 1)
+		return;
+	for (uint32_t i = 0; i < ops->head.count; i++) {
+		if (rank->roles.op[ops->name_id[i]] != OP_FSDP2_GATHER ||
+			phases_billed_range(&rank->phases, i) != NULL_U32)
+			continue;
+		const uint32_t step = host_steps_at(&rank->phases.steps, ops->start_ns[i]);
+		if (step != NULL_U32 && step_used(ranks, breakdown, 0, step))
+			facts->uncounted_gathers++;
+	}
+}
+
 /* --- host calls --- */
 
 struct timed_call {
@@ -257,6 +278,7 @@ bool facts_make(const struct ranks *ranks, struct breakdown *ret, struct err *er
 	if (!add_missing_bills(ranks, ret, facts, &ret->arena, err))
 		return false;
 	count_collectives(ranks, ret, facts);
+	count_uncounted(ranks, ret, facts);
 	sum_units(facts);
 	describe_model(ranks, ret, facts);
 	facts->gpu = arena_text(

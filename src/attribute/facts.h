@@ -63,10 +63,12 @@ struct run_facts {
 	const char *gathered_dtype; /* "" if unknown */
 	uint64_t forward_hash;	/* of the forward kernels' names on the first rank, order-free */
 	double forward_kernels; /* a step's */
-	double gathers[GATHER_COUNT];	   /* a step's, one rank's, by reason */
-	int64_t unit_count;		   /* units gathered, 0 if unknown */
-	int64_t parameter_bytes;	   /* gathered once: the sum of the units' sizes */
-	double reduce_scatters;		   /* a step's, one rank's */
+	double gathers[GATHER_COUNT]; /* a step's, one rank's, by reason */
+	int64_t uncounted_gathers;    /* gather ranges in which no collective was launched: copies,
+					 fused    kernels; the counts above then mean nothing */
+	int64_t unit_count;	      /* units gathered, 0 if unknown */
+	int64_t parameter_bytes;      /* gathered once: the sum of the units' sizes */
+	double reduce_scatters;	      /* a step's, one rank's */
 	double regions, reentrant_regions; /* recomputed autograd nodes a step, one rank's */
 	bool is_fsdp1, is_fsdp2;
 	bool has_compiled;	   /* compiled regions in backward that can't be told apart */

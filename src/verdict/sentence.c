@@ -73,6 +73,13 @@ static void add_recomputation(struct text *text, const struct comparison *compar
 		text_add(text, ", none of it hidden");
 }
 
+/* Gathers that are copies, or whose unit or reason can't be told, may repeat unseen. */
+static bool is_uncounted(const struct breakdown *breakdown)
+{
+	return breakdown->diag.row[DIAG_UNCOUNTED_GATHERS].count ||
+	       breakdown->diag.row[DIAG_UNKNOWN_GATHER].count;
+}
+
 static bool add_repeats(struct text *text, const struct answer *answer,
 	const struct comparison *comparison, int decimals, struct err *err)
 {
@@ -90,6 +97,9 @@ static bool add_repeats(struct text *text, const struct answer *answer,
 	else if (ok && worth_saying)
 		text_add(text, "; gathers that only one run has make %s",
 			units_ms(ns, decimals, UNITS_SIGNED).text);
+	else if (ok && (is_uncounted(answer->breakdown[ROLE_BASE]) ||
+			       is_uncounted(answer->breakdown[ROLE_CHECKPOINTED])))
+		text_add(text, "; whether gathers were repeated is unknown");
 	else if (ok)
 		text_add(text, "; no gather was repeated");
 	arena_done(&scratch);
