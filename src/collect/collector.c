@@ -37,9 +37,10 @@ static _Atomic uint64_t last_launch_id;
 static _Thread_local uint32_t pushed_depth;
 
 static pthread_once_t start_once = PTHREAD_ONCE_INIT, cuda_once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER; /* of the three below */
+static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER; /* of the four below */
 static bool is_wanted;				     /* recording, or as soon as CUDA is there */
 static bool is_enabled;				     /* CUPTI's activities */
+static bool was_open;				     /* notes are taken */
 static int64_t begin_ns = NO_TIME, end_ns = NO_TIME; /* of --after and --for */
 
 static struct windows windows;
@@ -63,6 +64,13 @@ static void switch_to(bool wanted)
 	else if (!enable && is_enabled)
 		cupti_disable();
 	is_enabled = enable;
+	if (was_open != (wanted && can)) {
+		if (was_open)
+			windows_close(notes_now_ns());
+		else
+			windows_reopen(notes_now_ns());
+		was_open = wanted && can;
+	}
 	if (wanted && can)
 		atomic_store_explicit(&is_recording, true, memory_order_relaxed);
 }
@@ -160,6 +168,13 @@ static const char *why_stopped(void)
 	return atomic_load_explicit(&is_stopped, memory_order_acquire) ? stop_reason : NULL;
 }
 
+static void before_finish(void)
+{
+	pthread_mutex_lock(&switch_lock);
+	switch_to(false);
+	pthread_mutex_unlock(&switch_lock);
+}
+
 /* The writer has closed the file and ends. */
 static void after_finish(void)
 {
@@ -186,6 +201,7 @@ static void start_cuda(void)
 		setup.no_cupti = no_cupti;
 	setup.tick = on_tick;
 	setup.stopped = why_stopped;
+	setup.before_finish = before_finish;
 	setup.after_finish = after_finish;
 	pthread_mutex_lock(&switch_lock);
 	if (after_ns >= 0 || for_ns >= 0) {

@@ -10,11 +10,11 @@
 
 #include "collect/cupti_buffers.h"
 #include "collect/cupti_calls.h"
+#include "collect/cupti_layout.h"
 #include "collect/protocol.h"
 
 #define OK	      0
 #define ERROR_TAKEN   39 /* another tool subscribed before us */
-#define CUSTOM2	      5	 /* external correlation kind; Kineto uses CUSTOM0 and CUSTOM1 */
 #define FLUSH_FORCED  1u
 #define FLUSH_MS      1000u
 #define THREAD_SYSTEM 1u
@@ -22,21 +22,6 @@
 /* Attributes. */
 #define ZEROED_BUFFERS	   5u
 #define PER_THREAD_BUFFERS 9u
-
-/* Kinds of activity. */
-#define KIND_MEMCPY	     1u
-#define KIND_MEMSET	     2u
-#define KIND_DRIVER	     4u
-#define KIND_RUNTIME	     5u
-#define KIND_DEVICE	     8u
-#define KIND_CONTEXT	     9u
-#define KIND_KERNEL	     10u
-#define KIND_OVERHEAD	     17u
-#define KIND_MEMCPY2	     22u
-#define KIND_CUDA_EVENT	     36u
-#define KIND_SYNCHRONIZATION 38u
-#define KIND_EXTERNAL	     39u
-#define KIND_MEMORY2	     49u
 
 /* X(result, name, needed, parameters) */
 #define FUNCTIONS(X)                                                                             \
@@ -247,11 +232,11 @@ uint64_t cupti_take_dropped(void *context, uint32_t stream)
 
 bool cupti_push_id(uint64_t id)
 {
-	return cupti.ActivityPushExternalCorrelationId(CUSTOM2, id) == OK;
+	return cupti.ActivityPushExternalCorrelationId(EXTERNAL_KIND_OURS, id) == OK;
 }
 
 void cupti_pop_id(void)
 {
 	uint64_t last;
-	(void)cupti.ActivityPopExternalCorrelationId(CUSTOM2, &last);
+	(void)cupti.ActivityPopExternalCorrelationId(EXTERNAL_KIND_OURS, &last);
 }

@@ -38,8 +38,6 @@ bool buffers_init(void)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mapped == MAP_FAILED)
 		return false;
-	/* Huge pages would make each flushed and nearly empty buffer cost as much as a full one. */
-	(void)madvise(mapped, bytes, MADV_DONTFORK);
 	memory = mapped;
 	discard = memory + (size_t)BUFFER_MAX * BUFFER_BYTES;
 	buffers_prepare();

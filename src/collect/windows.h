@@ -20,3 +20,13 @@ struct windows {
 bool windows_parse(const char *text, struct windows *ret);
 
 bool windows_hold(const struct windows *windows, int64_t step);
+
+/*
+ * Gaps: the times between two windows, in which nothing was noted.  Ranges that were open before a
+ * gap have lost their end in it.  Added in order, by one thread at a time; asked by any.
+ */
+void windows_close(int64_t at_ns);
+void windows_reopen(int64_t at_ns);
+
+/* Whether a gap lies between two times, and when the first such began. */
+bool windows_gap_between(int64_t from_ns, int64_t to_ns, int64_t *ret_closed_ns);

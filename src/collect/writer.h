@@ -14,7 +14,8 @@ struct writer_setup {
 	const char *no_cupti;	      /* why there is no CUPTI; NULL if there is */
 	void (*tick)(int64_t now_ns); /* called often, by the writer */
 	const char *(*stopped)(void); /* why recording ended early; NULL while it goes on */
-	void (*after_finish)(void);   /* called once the file is closed, by the writer */
+	void (*before_finish)(void);  /* called by the writer: nothing is recorded from here on */
+	void (*after_finish)(void);   /* called by the writer, once the file is closed */
 };
 
 enum writer_request {
