@@ -329,7 +329,7 @@ static void peaks(void **state)
 		break_down(events, COUNT(events), cases[i].gpu, &breakdown);
 		const struct flop_use *flops = &breakdown.ranks[0].flops;
 		const double expected = flops->achieved_flop_per_s / cases[i].peak;
-		if (cases[i].peak ? fabs(flops->mfu - expected) > 1e-9 : !isnan(flops->mfu))
+		if (cases[i].peak > 0 ? fabs(flops->mfu - expected) > 1e-9 : !isnan(flops->mfu))
 			fail_msg("%s, %s: %g", cases[i].gpu, cases[i].type, flops->mfu);
 		breakdown_done(&breakdown);
 	}
