@@ -5,7 +5,7 @@
 set -eu
 
 want=${1:-test}
-build='gcc libc6-dev meson ninja-build pkg-config libsqlite3-dev libzstd-dev libpcre2-dev
+build='gcc g++ libc6-dev meson ninja-build pkg-config libsqlite3-dev libzstd-dev libpcre2-dev
 	libjansson-dev libsmartcols-dev libxxhash-dev zlib1g-dev libcmocka-dev scdoc'
 test='clang-14 libclang-rt-14-dev clang-format-14 python3 python3-jsonschema shellcheck
 	sqlite3 zstd'

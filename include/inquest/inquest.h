@@ -146,6 +146,15 @@ INQUEST_API enum inquest_status inquest_info(struct inquest *inquest, enum inque
 INQUEST_API enum inquest_status inquest_import(
 	struct inquest *inquest, const char *directory, bool compress);
 
+/*
+ * Finishes what `inquest record` left in `directory`, once the recorded processes have ended, also
+ * where they were killed: each .inq file is sealed, names are demangled, a file without content is
+ * removed.  `compress` makes .inq.zst files.  The answer is a line a file, one that could not be
+ * finished too; `ret_kept` is how many files are there.
+ */
+INQUEST_API enum inquest_status inquest_finish(
+	struct inquest *inquest, const char *directory, bool compress, uint32_t *ret_kept);
+
 /* NUL-terminated; `ret_length`, which may be NULL, is without the NUL.  "" before an answer. */
 INQUEST_API const char *inquest_bytes(const struct inquest *inquest, size_t *ret_length);
 

@@ -59,3 +59,4 @@ int command_breakdown(int argc, char **argv);
 int command_gathers(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_import(int argc, char **argv);
+int command_record(int argc, char **argv);

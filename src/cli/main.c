@@ -11,6 +11,7 @@ static const struct {
 	const char *name, *summary;
 	int (*run)(int argc, char **argv);
 } commands[] = {
+	{"record", "records a run while it trains", command_record},
 	{"verdict", "did checkpointing do what it was meant to do?", command_verdict},
 	{"breakdown", "where the time of a step went", command_breakdown},
 	{"gathers", "the bill of every all-gather", command_gathers},

@@ -1,0 +1,123 @@
+#include "cli/record_places.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COLLECTOR_NAME "libinquest-collect.so"
+
+/* Beside the program's own folder; the last is the build's. */
+static const char *const folders[] = {
+	"../lib/inquest", "../" RECORD_LIBDIR "/inquest", "../collect"};
+
+static bool own_folder(char *ret, size_t size)
+{
+	const ssize_t length = readlink("/proc/self/exe", ret, size - 1);
+	if (length <= 0)
+		return false;
+	ret[length] = '\0';
+	char *slash = strrchr(ret, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* The absolute name of FOLDER/PART/NAME if it is there. */
+static bool find(const char *folder, const char *part, const char *name, char ret[PATH_MAX])
+{
+	char path[PATH_MAX];
+	return snprintf(path, sizeof path, "%s/%s/%s", folder, part, name) < (int)sizeof path &&
+	       realpath(path, ret) != NULL;
+}
+
+bool record_find_places(struct record_places *ret, char *problem, size_t problem_size)
+{
+	char folder[PATH_MAX];
+	const char *given = getenv("INQUEST_RECORD_COLLECTOR");
+	bool has_collector = false, has_hook = false;
+	if (!own_folder(folder, sizeof folder)) {
+		snprintf(problem, problem_size, "can't tell where the program lies");
+		return false;
+	}
+	if (given && *given)
+		has_collector = realpath(given, ret->collector) != NULL;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		has_collector =
+			has_collector || find(folder, folders[i], COLLECTOR_NAME, ret->collector);
+		has_hook = has_hook || find(folder, folders[i], "hook", ret->hook);
+	}
+	if (!has_collector || !has_hook) {
+		snprintf(problem, problem_size, "%s is not in lib/inquest beside %s",
+			has_collector ? "the folder 'hook'" : COLLECTOR_NAME, folder);
+		return false;
+	}
+	return true;
+}
+
+/* Files of a run: RANK.inq, its compressed form, and what SQLite keeps beside it. */
+static bool is_of_run(const char *name)
+{
+	static const char *const endings[] = {
+		".inq", ".inq.zst", ".inq-wal", ".inq-shm", ".inq-journal"};
+	const size_t length = strlen(name);
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		const size_t ending = strlen(endings[i]);
+		if (length > ending && strcmp(name + length - ending, endings[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Removes a run's files, or counts them; -1 when that failed, with errno. */
+static int visit_run(const char *folder, bool remove_them)
+{
+	DIR *directory = opendir(folder);
+	int count = 0;
+	if (!directory)
+		return -1;
+	for (const struct dirent *entry; count >= 0 && (entry = readdir(directory));)
+		if (is_of_run(entry->d_name)) {
+			count++;
+			if (remove_them && unlinkat(dirfd(directory), entry->d_name, 0) != 0)
+				count = -1;
+		}
+	const int problem = errno;
+	closedir(directory);
+	errno = problem;
+	return count;
+}
+
+static bool make(const char *folder)
+{
+	struct stat status;
+	if (mkdir(folder, 0777) == 0)
+		return true;
+	if (errno != EEXIST || stat(folder, &status) != 0)
+		return false;
+	errno = ENOTDIR;
+	return S_ISDIR(status.st_mode);
+}
+
+enum folder_answer record_make_folder(
+	const char *folder, bool replace, char ret[PATH_MAX], char *problem, size_t problem_size)
+{
+	const bool is_there = make(folder) && realpath(folder, ret);
+	const int count = is_there ? visit_run(ret, replace) : -1;
+	if (count < 0 || access(ret, W_OK | X_OK) != 0) {
+		snprintf(problem, problem_size, "%s: can't record there: %s", folder,
+			strerror(errno));
+		return FOLDER_FAILED;
+	}
+	if (count > 0 && !replace) {
+		snprintf(problem, problem_size,
+			"%s holds a run already; --force replaces it, -o names another folder",
+			folder);
+		return FOLDER_REFUSED;
+	}
+	return FOLDER_READY;
+}

@@ -1,0 +1,24 @@
+/*
+ * One rank's file from the recorder's hands into its last form: the write-ahead log folded in, rows
+ * sorted and joined, names demangled.  The process that wrote it may have been killed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct record_outcome {
+	bool is_empty; /* nothing was in it, so it was removed */
+	bool is_compressed;
+	int64_t bytes;	   /* of the finished file */
+	int64_t steps;	   /* marked in it */
+	int64_t dropped;   /* records that the recorder lost */
+	char stopped[256]; /* why the recorder stopped early; "" if it did not */
+};
+
+/* Replaces `path`, or leaves what was there; `compress` makes PATH.zst of it.  Errors begin with
+ * the path. */
+bool record_file_finish(
+	const char *path, bool compress, struct record_outcome *ret, struct err *err);

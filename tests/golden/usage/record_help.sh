@@ -1,0 +1,1 @@
+inquest record --help
