@@ -270,6 +270,35 @@ static void nested_regions(void **state)
 	list_check(rest, COUNT(rest), one_region);
 }
 
+static void two_regions_one_reentrant(const struct ranks *ranks)
+{
+	expect_regions(ranks, 2, 1);
+}
+
+/* A node begins anew: what is around it, a hook or a reentrant region, says nothing of it. */
+static void nodes_begin_anew(void **state)
+{
+	(void)state;
+	static const struct event events[] = {
+		HOST(0, 0, 1000, "ProfilerStep#1"),
+		K(0, 42, IN(FORWARD)),
+		NODE(1, 100, 400, "CheckpointFunctionBackward"),
+		HOST(1, 102, 390, "CheckpointFunctionBackward"),
+		OP(1, 110, 120, "aten::mm"),
+		K(1, 112, IN(RECOMPUTE)),
+		NODE(1, 200, 300, "MulBackward0"),
+		OP(1, 210, 220, "aten::mm"),
+		K(1, 212, IN(RECOMPUTE)),
+		NODE(1, 500, 700, "MmBackward0"),
+		HOST(1, 510, 690, "FSDP::pre_backward (a)"),
+		K(1, 512, IN(FSDP)),
+		NODE(1, 520, 600, "MulBackward0"),
+		K(1, 530, IN(BACKWARD)),
+		K(1, 610, IN(FSDP)),
+	};
+	list_check(events, COUNT(events), two_regions_one_reentrant);
+}
+
 static void micro_batches(void **state)
 {
 	(void)state;
@@ -444,6 +473,7 @@ int main(void)
 		cmocka_unit_test(fsdp1_outside),
 		cmocka_unit_test(fsdp1_outside_non_reentrant),
 		cmocka_unit_test(nested_regions),
+		cmocka_unit_test(nodes_begin_anew),
 		cmocka_unit_test(micro_batches),
 		cmocka_unit_test(most_micro_batches),
 		cmocka_unit_test(gradient_clipping),
