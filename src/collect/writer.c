@@ -131,6 +131,14 @@ static void read_buffer(const struct full_buffer *buffer)
 	dropped += cupti_take_dropped(buffer->context, buffer->stream);
 }
 
+static void commit(void)
+{
+	links_settle(false);
+	write_facts();
+	file_commit();
+	committed_ns = monotonic_ns();
+}
+
 static void drain(void)
 {
 	struct full_buffer buffer;
@@ -138,6 +146,10 @@ static void drain(void)
 	while (cupti_is_open() && buffers_take_full(&buffer)) {
 		read_buffer(&buffer);
 		buffers_give_back(&buffer);
+		/* However much comes at once, no transaction holds more than half a second of it.
+		 */
+		if (monotonic_ns() - committed_ns >= COMMIT_NS)
+			commit();
 	}
 	if (cupti_is_open())
 		buffers_prepare();
@@ -185,15 +197,8 @@ static bool open_file(void)
 	rows_begin(base_ns);
 	write_first_facts();
 	add_clock();
+	commit(); /* a file that opens, whatever comes */
 	return true;
-}
-
-static void commit(void)
-{
-	links_settle(false);
-	write_facts();
-	file_commit();
-	committed_ns = monotonic_ns();
 }
 
 /* False when there is nothing more to do. */

@@ -1,0 +1,508 @@
+/*
+ * The collector as a guest: whatever happens to the training process, it ends as it would have
+ * without us, and what was recorded opens.
+ *
+ * Usage: guest_test COLLECTOR STANDIN_CUPTI; INQUEST names the command.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "recorded.h"
+#include "trainee.h"
+
+static void launch(const struct trainee *t)
+{
+	const int64_t now = t->now_ns();
+	t->cupti->kernel(t->cupti->call(false, 211, now, now + 1), 7, "k", now + 10, now + 11);
+}
+
+static void launch_many(const struct trainee *t, int count)
+{
+	for (int i = 0; i < count; i++)
+		launch(t);
+}
+
+static void launch_once(const struct trainee *t)
+{
+	launch(t);
+}
+
+static void launch_and_wait(const struct trainee *t)
+{
+	launch_many(t, 100);
+	t->sleep_ms(60000);
+}
+
+static void wait_for_rows(int pid)
+{
+	/* Two commits' time. */
+	assert_int_equal(usleep(1500000), 0);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+}
+
+static void assert_hundred(const char *name)
+{
+	struct recorded r;
+	recorded_open(&r, name);
+	assert_sql(&r, "100", "SELECT count(*) FROM gpu_op");
+	assert_sql(&r, "100", "SELECT count(*) FROM api_call");
+	assert_readable(&r, "\"gpu_ops\": 100");
+	recorded_close(&r);
+}
+
+/* A process that was never asked for, and one that never uses the GPU, leave nothing. */
+
+static void test_not_asked(void **state)
+{
+	(void)state;
+	unsetenv("INQUEST_RECORD_PARENT");
+	train(launch_once, 0);
+	assert_false(is_recorded("rank0.inq"));
+}
+
+static void touch(const struct trainee *t)
+{
+	t->cupti->device(0, "H200", 1);
+	t->push("import torch");
+	t->pop();
+	t->sleep_ms(900);
+}
+
+static void test_no_gpu_work(void **state)
+{
+	(void)state;
+	train(touch, 0);
+	assert_false(is_recorded("rank0.inq"));
+}
+
+static void test_no_rank(void **state)
+{
+	(void)state;
+	char name[40];
+	unsetenv("RANK");
+	const int pid = train_beside(launch_once);
+	assert_int_equal(wait_for(pid), 0);
+	snprintf(name, sizeof name, "pid%d.inq", pid);
+	assert_true(is_recorded(name));
+}
+
+static void test_restart(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(launch_once, 0);
+	train(launch_once, 0);
+	recorded_open(&r, "rank0.inq");
+	recorded_close(&r);
+	recorded_open(&r, "rank0-2.inq");
+	assert_sql(&r, "1", "SELECT count(*) FROM gpu_op");
+	recorded_close(&r);
+}
+
+/* Signals. */
+
+static void test_sigterm(void **state)
+{
+	(void)state;
+	const int pid = train_beside(launch_and_wait);
+	usleep(300000);
+	kill(pid, SIGTERM);
+	assert_int_equal(wait_for(pid), -SIGTERM);
+	assert_hundred("rank0.inq");
+}
+
+static void test_sigkill(void **state)
+{
+	(void)state;
+	const int pid = train_beside(launch_and_wait);
+	wait_for_rows(pid);
+	kill(pid, SIGKILL);
+	assert_int_equal(wait_for(pid), -SIGKILL);
+	assert_hundred("rank0.inq");
+}
+
+static void exit_seven(int number)
+{
+	(void)number;
+	exit(7);
+}
+
+/* A handler that was there before: ours calls it. */
+static void handled_before(const struct trainee *t)
+{
+	launch_and_wait(t);
+}
+
+static void test_sigterm_handled(void **state)
+{
+	(void)state;
+	signal(SIGTERM, exit_seven);
+	const int pid = train_beside(handled_before);
+	signal(SIGTERM, SIG_DFL);
+	usleep(300000);
+	kill(pid, SIGTERM);
+	assert_int_equal(wait_for(pid), 7);
+	assert_hundred("rank0.inq");
+}
+
+static void handled_after(const struct trainee *t)
+{
+	signal(SIGTERM, exit_seven);
+	launch_and_wait(t);
+}
+
+static void test_sigterm_handled_later(void **state)
+{
+	(void)state;
+	const int pid = train_beside(handled_after);
+	usleep(300000);
+	kill(pid, SIGTERM);
+	assert_int_equal(wait_for(pid), 7);
+	assert_hundred("rank0.inq");
+}
+
+static void ignore_one(const struct trainee *t)
+{
+	launch_many(t, 100);
+	raise(SIGTERM);
+	t->sleep_ms(200);
+}
+
+static void test_sigterm_ignored(void **state)
+{
+	(void)state;
+	signal(SIGTERM, SIG_IGN);
+	const int pid = train_beside(ignore_one);
+	signal(SIGTERM, SIG_DFL);
+	assert_int_equal(wait_for(pid), 0);
+	assert_hundred("rank0.inq");
+}
+
+static void hang_and_wait(const struct trainee *t)
+{
+	launch_many(t, 100);
+	t->sleep_ms(800);
+	t->cupti->hang(true);
+	t->sleep_ms(60000);
+}
+
+static int64_t seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* CUPTI hangs: the signal ends the process all the same, and so does exit. */
+static void test_sigterm_hanging(void **state)
+{
+	(void)state;
+	const int pid = train_beside(hang_and_wait);
+	wait_for_rows(pid);
+	const int64_t from = seconds();
+	kill(pid, SIGTERM);
+	assert_int_equal(wait_for(pid), -SIGTERM);
+	assert_true(seconds() - from <= 4);
+	assert_hundred("rank0.inq");
+}
+
+static void hang_at_exit(const struct trainee *t)
+{
+	launch_many(t, 100);
+	t->sleep_ms(1200);
+	t->cupti->hang(true);
+}
+
+static void test_exit_hanging(void **state)
+{
+	(void)state;
+	const int64_t from = seconds();
+	train(hang_at_exit, 0);
+	assert_true(seconds() - from <= 5);
+	assert_hundred("rank0.inq");
+}
+
+/* Fork and exec. */
+
+static void fork_workers(const struct trainee *t)
+{
+	launch_many(t, 50);
+	t->push("inquest:step:1");
+	int status;
+	for (int i = 0; i < 4; i++) {
+		const pid_t pid = fork();
+		if (pid == 0) {
+			struct sigaction action;
+			t->push("in the child");
+			t->pop();
+			if (sigaction(SIGTERM, NULL, &action) != 0 || action.sa_handler != SIG_DFL)
+				_exit(9);
+			if (i == 2)
+				raise(SIGTERM);
+			exit(i == 3 ? 3 : 0);
+		}
+		if (waitpid(pid, &status, 0) != pid || (i == 2		? !WIFSIGNALED(status)
+							       : i == 3 ? WEXITSTATUS(status) != 3
+									: status != 0))
+			_exit(10);
+	}
+	t->pop();
+	launch_many(t, 50);
+}
+
+static void test_fork(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(fork_workers, 0);
+	assert_false(is_recorded("rank0-2.inq"));
+	assert_hundred("rank0.inq");
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "inquest:step:1",
+		"SELECT group_concat(s.value) FROM host_op JOIN string AS s ON s.id = name_id");
+	recorded_close(&r);
+}
+
+static void become_another(const struct trainee *t)
+{
+	launch_many(t, 100);
+	t->sleep_ms(1200);
+	execl("/bin/true", "true", (char *)NULL);
+}
+
+static void test_exec(void **state)
+{
+	(void)state;
+	train(become_another, 0);
+	assert_hundred("rank0.inq");
+}
+
+/* Where it can't write. */
+
+static void test_read_only(void **state)
+{
+	(void)state;
+	setenv("INQUEST_RECORD_DIR", "/proc/self", 1);
+	train(launch_once, 0);
+	setenv("INQUEST_RECORD_DIR", "/nowhere", 1);
+	train(launch_once, 0);
+}
+
+static void fill_the_disk(const struct trainee *t)
+{
+	const struct rlimit limit = {3 << 20, 3 << 20};
+	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+		_exit(8);
+	for (int i = 0; i < 40; i++) {
+		launch_many(t, 5000);
+		t->sleep_ms(50);
+	}
+	/* Given up: nothing is enabled any more. */
+	t->sleep_ms(700);
+	if (t->cupti->is_enabled(10))
+		_exit(9);
+}
+
+static void test_full_disk(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(fill_the_disk, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") > 5000);
+	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") < 200000);
+	assert_sql(
+		&r, "data_loss", "SELECT severity FROM diagnostic WHERE kind = 'recorder_stopped'");
+	assert_readable(&r, "\"gpu_ops\": ");
+	recorded_close(&r);
+}
+
+/* Without CUPTI. */
+
+static void mark_only(const struct trainee *t)
+{
+	t->push("inquest:step:1");
+	t->pop();
+	launch(t);
+	t->sleep_ms(300);
+}
+
+static void test_cupti_taken(void **state)
+{
+	(void)state;
+	struct recorded r;
+	setenv("STANDIN_CUPTI_TAKEN", "1", 1);
+	train(mark_only, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(
+		&r, "0 1", "SELECT (SELECT count(*) FROM gpu_op) || ' ' || count(*) FROM marker");
+	assert_sql(&r, "another profiler holds CUPTI in this process",
+		"SELECT meaning FROM diagnostic WHERE kind = 'no_cupti'");
+	assert_meta(&r, "has_sync_edges", "0");
+	assert_readable(&r, "\"gpu_ops\": 0");
+	recorded_close(&r);
+}
+
+static void test_no_cupti(void **state)
+{
+	(void)state;
+	struct recorded r;
+	setenv("INQUEST_RECORD_CUPTI", "/nowhere/libcupti.so", 1);
+	train(mark_only, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "no libcupti was found",
+		"SELECT meaning FROM diagnostic WHERE kind = 'no_cupti'");
+	recorded_close(&r);
+}
+
+/* More than it can take. */
+
+static void flood(const struct trainee *t)
+{
+	/* 256 bytes a launch: more than all buffers hold, faster than the writer is. */
+	launch_many(t, 700000);
+}
+
+static void test_flood(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(flood, 0);
+	recorded_open(&r, "rank0.inq");
+	const long long rows = sql_number(&r, "SELECT count(*) FROM gpu_op");
+	const long long lost =
+		sql_number(&r, "SELECT coalesce(sum(count), 0) FROM diagnostic WHERE kind ="
+			       " 'dropped_records'");
+	assert_true(rows == 700000 ? lost == 0 : lost > 0);
+	assert_sql(&r, "1", "SELECT max(id) + 1 = count(*) FROM gpu_op");
+	recorded_close(&r);
+}
+
+#define THREADS 4
+static const struct trainee *shared_trainee;
+
+static void *work(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 2000; i++) {
+		shared_trainee->push("FSDP::all_gather (layers.0)");
+		launch(shared_trainee);
+		shared_trainee->pop();
+		if (i % 500 == 0)
+			shared_trainee->sleep_ms(100);
+	}
+	return NULL;
+}
+
+static void train_in_threads(const struct trainee *t)
+{
+	pthread_t threads[THREADS];
+	shared_trainee = t;
+	/* Two generations, so that the second takes over the rings of the first. */
+	for (int generation = 0; generation < 2; generation++) {
+		for (int i = 0; i < THREADS; i++)
+			if (pthread_create(&threads[i], NULL, work, NULL) != 0)
+				_exit(6);
+		for (int step = 0; step < 30; step++) {
+			char text[32];
+			snprintf(text, sizeof text, "inquest:step:%d", step);
+			t->push(text);
+			t->sleep_ms(10);
+			t->pop();
+		}
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+	}
+}
+
+static void test_threads(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(train_in_threads, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "16000", "SELECT count(*) FROM gpu_op");
+	assert_sql(&r, "16060", "SELECT count(*) FROM host_op");
+	assert_sql(&r, "0", "SELECT count(*) FROM diagnostic");
+	recorded_close(&r);
+}
+
+static void test_threads_and_windows(void **state)
+{
+	(void)state;
+	struct recorded r;
+	setenv("INQUEST_RECORD_STEPS", "2:5,7:9,12:20", 1);
+	train(train_in_threads, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") < 16000);
+	assert_sql(&r, "26", "SELECT count(*) FROM marker");
+	recorded_close(&r);
+}
+
+static void launch_for_a_while(const struct trainee *t)
+{
+	for (int i = 0; i < 20; i++) {
+		launch(t);
+		t->sleep_ms(100);
+	}
+}
+
+static void test_after_and_for(void **state)
+{
+	(void)state;
+	struct recorded r;
+	setenv("INQUEST_RECORD_AFTER", "0.5", 1);
+	setenv("INQUEST_RECORD_FOR", "0.5", 1);
+	train(launch_for_a_while, 0);
+	recorded_open(&r, "rank0.inq");
+	const long long rows = sql_number(&r, "SELECT count(*) FROM gpu_op");
+	assert_in_range(rows, 1, 9);
+	recorded_close(&r);
+}
+
+int main(int argument_count, char **arguments)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_not_asked, trainee_set_up),
+		cmocka_unit_test_setup(test_no_gpu_work, trainee_set_up),
+		cmocka_unit_test_setup(test_no_rank, trainee_set_up),
+		cmocka_unit_test_setup(test_restart, trainee_set_up),
+		cmocka_unit_test_setup(test_sigterm, trainee_set_up),
+		cmocka_unit_test_setup(test_sigkill, trainee_set_up),
+		cmocka_unit_test_setup(test_sigterm_handled, trainee_set_up),
+		cmocka_unit_test_setup(test_sigterm_handled_later, trainee_set_up),
+		cmocka_unit_test_setup(test_sigterm_ignored, trainee_set_up),
+		cmocka_unit_test_setup(test_sigterm_hanging, trainee_set_up),
+		cmocka_unit_test_setup(test_exit_hanging, trainee_set_up),
+		cmocka_unit_test_setup(test_fork, trainee_set_up),
+		cmocka_unit_test_setup(test_exec, trainee_set_up),
+		cmocka_unit_test_setup(test_read_only, trainee_set_up),
+		cmocka_unit_test_setup(test_full_disk, trainee_set_up),
+		cmocka_unit_test_setup(test_cupti_taken, trainee_set_up),
+		cmocka_unit_test_setup(test_no_cupti, trainee_set_up),
+		cmocka_unit_test_setup(test_flood, trainee_set_up),
+		cmocka_unit_test_setup(test_threads, trainee_set_up),
+		cmocka_unit_test_setup(test_threads_and_windows, trainee_set_up),
+		cmocka_unit_test_setup(test_after_and_for, trainee_set_up),
+	};
+	if (argument_count != 3)
+		return 2;
+	trainee_use(arguments[1], arguments[2]);
+	const int failed = cmocka_run_group_tests_name("guest", tests, NULL, NULL);
+	trainee_done();
+	return failed;
+}
