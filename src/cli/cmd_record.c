@@ -142,13 +142,13 @@ static int cut_off(struct record_arguments *arguments, int argc, char **argv)
 }
 
 /* Tells what was recorded, or why nothing was. */
-static void finish(struct record_arguments *arguments, const char *folder)
+static void finish(struct record_arguments *arguments)
 {
 	struct command *command = &arguments->command;
 	uint32_t kept = 0;
 	command_begin(command);
-	const enum inquest_status status =
-		inquest_finish(command->inquest, folder, arguments->has_compression, &kept);
+	const enum inquest_status status = inquest_finish(
+		command->inquest, arguments->folder, arguments->has_compression, &kept);
 	progress_end();
 	if (status != INQUEST_OK) {
 		fprintf(stderr, "inquest: %s\n", inquest_message(command->inquest));
@@ -165,7 +165,7 @@ static void finish(struct record_arguments *arguments, const char *folder)
 		arguments->steps || arguments->after || arguments->duration
 			? " in the part that was to be recorded"
 			: "");
-	rmdir(folder); /* if it is empty */
+	rmdir(arguments->folder); /* if it is empty */
 }
 
 static int record(struct record_arguments *arguments)
@@ -203,7 +203,7 @@ static int record(struct record_arguments *arguments)
 		.has_flops = arguments->has_flops,
 		.command = arguments->recorded,
 	});
-	finish(arguments, folder);
+	finish(arguments);
 	return code;
 }
 

@@ -22,7 +22,7 @@ if [ -z "$program" ] || [ -z "$parts" ]; then
 	echo "bundle.sh: $build installs no inquest, or no libinquest-collect.so" >&2
 	exit 1
 fi
-rm -rf "$folder/bin" "$folder/lib"
+rm -rf "${folder:?}/bin" "${folder:?}/lib"
 mkdir -p "$folder/bin" "$folder/lib/inquest"
 cp "$program" "$folder/bin/inquest"
 cp -R "$(dirname "$parts")/." "$folder/lib/inquest/"

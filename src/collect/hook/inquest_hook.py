@@ -14,9 +14,11 @@ from inquest_flops import STEP as FLOP_STEP, Flops
 from inquest_imports import debug
 from inquest_ranges import Ranges
 from inquest_steps import Steps, read_windows
+from inquest_traced import optimizer_hooks
 from inquest_values import Memory, Tokens
 
 ROOT_FORWARD = frozenset(("FullyShardedDataParallel.forward", "DistributedDataParallel.forward"))
+SKIPPED = ("inquest_hook", "inquest_ranges", "inquest_steps", "inquest_values", "inquest_flops")
 WRAPPERS = frozenset(("_checkpoint_wrapped_module", "_fsdp_wrapped_module", "_orig_mod"))
 
 _session = None  # of this process, once torch is imported
@@ -34,12 +36,14 @@ class Session:
         self.memory, self.tokens = Memory(torch), Tokens(torch)
         self.flops = Flops(torch, self.ranges) if has_flops else None
         self.has_grad = torch.is_grad_enabled
-        self.graph_task = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+        local = self.ranges.local
+        self.has_graph_task = hasattr(torch._C, "_current_graph_task_id")
+        self.graph_task = torch._C._current_graph_task_id if self.has_graph_task else (
+            lambda: 0 if local.recomputing else -1)
         self.regions = itertools.count(1)
         self.names = {}       # of modules, by id
         self.root = None
         self.is_dead = False
-        self.is_skipping = False
 
     def fail(self, error):
         self.is_dead = True
@@ -111,10 +115,10 @@ class Session:
         except Exception as error:
             self.fail(error)
 
-    def begin_optimizer(self, *_):
+    def begin_optimizer(self):
         self.enter("inquest:optimizer")
 
-    def end_optimizer(self, optimizer, *_):
+    def end_optimizer(self, optimizer):
         try:
             if self.is_dead:
                 return
@@ -163,12 +167,16 @@ class Session:
         owner = getattr(function, "func", function)  # of a partial
         owner = getattr(owner, "__self__", owner)    # of a bound method
         text = ":%d:%s" % (next(self.regions), self.names.get(id(owner), ""))
-        ranges, local, enter, leave = self.ranges, self.ranges.local, self.enter, self.leave
+        local, enter, leave = self.ranges.local, self.enter, self.leave
+        # torch before 2.1 can't be asked; there a second run is taken for a recomputation.
+        has_run = None if self.has_graph_task else []
 
         def run(*args, **kwargs):
             if not self.steps.on:
                 return function(*args, **kwargs)
-            if self.graph_task() == -1:
+            if self.graph_task() == -1 and not has_run:
+                if has_run is not None:
+                    has_run.append(True)
                 level = enter("inquest:checkpoint" + text)
                 try:
                     return function(*args, **kwargs)
@@ -183,24 +191,7 @@ class Session:
                 leave(level)
 
         run._inquest_region = True
-        if not self.is_skipping:
-            self.is_skipping = True
-            _mark_skipped(run)  # one code object for all regions
         return run
-
-
-def _mark_skipped(*functions):
-    """torch.compile leaves these alone; what they call it may still compile."""
-    skip = None
-    if "torch._dynamo" in sys.modules:
-        skip = getattr(sys.modules["torch"]._C._dynamo.eval_frame, "skip_code", None)
-    for function in functions:
-        if skip and hasattr(function, "__code__"):
-            skip(function.__code__)
-        _skipped.append(function)
-
-
-_skipped = []
 
 
 def _patch_record_function(session, torch):
@@ -252,16 +243,17 @@ def _patch_backward(session, torch):
             session.end_backward(level)
 
     torch.autograd.backward = backward
-    _mark_skipped(backward)
 
 
-def _patch_optimizer(session):
+def _patch_optimizer(session, torch):
     module = importlib.import_module("torch.optim.optimizer")  # torch.optim hides the name
-    if hasattr(module, "register_optimizer_step_post_hook"):
-        module.register_optimizer_step_pre_hook(session.begin_optimizer)
-        module.register_optimizer_step_post_hook(session.end_optimizer)
-        return True
-    return False
+    if not hasattr(module, "register_optimizer_step_post_hook"):
+        return False
+    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+    before, after = optimizer_hooks(session, is_compiling)
+    module.register_optimizer_step_pre_hook(before)
+    module.register_optimizer_step_post_hook(after)
+    return True
 
 
 def _patch_optimizer_ranges(session, torch):
@@ -302,7 +294,6 @@ def _patch_checkpoint(module):
         return original(session.region(function), *args, **kwargs)
 
     module.checkpoint = checkpoint
-    _mark_skipped(checkpoint)
     # The composable API goes straight to the generator, which calls the function only to
     # recompute.
     generator = getattr(module, "_checkpoint_without_reentrant_generator", None)
@@ -312,13 +303,14 @@ def _patch_checkpoint(module):
             return generator(session.region(function), *args, **kwargs)
 
         module._checkpoint_without_reentrant_generator = wrapped
-        _mark_skipped(wrapped)
 
 
 def _patch_fsdp2(module):
     """The root's forward pass, from points that torch.compile never traces."""
     session, cls = _session, module.FSDPState
     before, after = cls._root_pre_forward, cls._register_pre_backward_hook
+    if hasattr(before, "_inquest_patched"):
+        return  # the old place may hand out the new place's class
 
     @functools.wraps(before)
     def _root_pre_forward(self, module, args, kwargs):
@@ -336,12 +328,15 @@ def _patch_fsdp2(module):
             session.end_forward(self.__dict__.pop("_inquest_level"))
         return result
 
+    _root_pre_forward._inquest_patched = True
     cls._root_pre_forward = _root_pre_forward
     cls._register_pre_backward_hook = _register_pre_backward_hook
 
 
 def _patch_dynamo(module):
-    _mark_skipped(*_skipped[:])
+    """torch.compile leaves the hook's own code alone; what that calls it may compile."""
+    for name in SKIPPED:
+        module.trace_rules.add(name)
 
 
 def _in_child():
@@ -359,7 +354,7 @@ def start(torch, nvtx=None):
         debug("this torch has no NVTX")
         return
     _session = session = Session(torch, nvtx)
-    if not _patch_optimizer(session):
+    if not _patch_optimizer(session, torch):
         _patch_optimizer_ranges(session, torch)
     _patch_record_function(session, torch)
     _patch_backward(session, torch)

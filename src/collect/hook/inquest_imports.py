@@ -8,7 +8,8 @@ import importlib.util
 import os
 import sys
 
-OWN = ("inquest_hook", "inquest_ranges", "inquest_steps", "inquest_values", "inquest_flops")
+OWN = ("inquest_hook", "inquest_ranges", "inquest_steps", "inquest_traced", "inquest_values",
+       "inquest_flops")
 WATCHED = (
     "torch",
     "torch.utils.checkpoint",

@@ -1,0 +1,3 @@
+from torch.fsdp2 import make
+
+FSDPState = make()

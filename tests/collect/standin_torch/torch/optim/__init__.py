@@ -1,0 +1,3 @@
+from .optimizer import Optimizer
+
+del optimizer  # noqa: F821  torch's own does so too
