@@ -235,6 +235,8 @@ static void other_steps(void **state)
 			put(&job, r, (struct event)KERNEL(0, at + 7, 0, at + 700, at + 900, "b"));
 		}
 	}
+	/* one more in a step that rank 1 has not */
+	put(&job, 0, (struct event)GATHER(0, 50, 1, 720, 730, 64));
 	assert_true(break_down(&job, -1, &breakdown, &err));
 	assert_int_equal(breakdown.path_count, 2);
 	assert_string_equal(breakdown.path[0].name, "ProfilerStep#4");

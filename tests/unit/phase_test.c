@@ -461,6 +461,37 @@ static void no_launch(void **state)
 	list_check(events, COUNT(events), NULL);
 }
 
+static void stream_two(const struct ranks *ranks)
+{
+	assert_int_equal(ranks->items[0].phases.compute_stream, 2);
+}
+
+/* The compute stream runs most of forward, recompute and backward; without phases, most of all. */
+static void compute_stream(void **state)
+{
+	(void)state;
+	static const struct event phased[] = {
+		HOST(0, 0, 1000, "ProfilerStep#1"),
+		KERNEL(0, 32, 0, 5000, 5010, "a", IN(FORWARD)),
+		KERNEL(0, 34, 2, 5000, 5030, "b", IN(FORWARD)),
+		GATHER(0, 36, 1, 5000, 6000, 64),
+		COPY(0, 38, 3, 5000, 6000),
+		NODE(1, 100, 200, "X"),
+		KERNEL(1, 110, 2, 5100, 5110, "c", IN(BACKWARD)),
+		KERNEL(1, 120, 0, 5100, 5120, "c", IN(BACKWARD)),
+		HOST(0, 300, 400, "Optimizer.step#SGD.step"),
+		KERNEL(0, 310, 0, 5200, 5900, "d", IN(OPTIMIZER)),
+	};
+	static const struct event bare[] = {
+		KERNEL(0, 32, 0, 5000, 5010, "a"),
+		KERNEL(0, 34, 2, 5000, 5030, "b"),
+		GATHER(0, 36, 1, 5000, 6000, 64),
+		COPY(0, 38, 3, 5000, 6000),
+	};
+	list_check(phased, COUNT(phased), stream_two);
+	list_check(bare, COUNT(bare), stream_two);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -481,6 +512,7 @@ int main(void)
 		cmocka_unit_test(compiled_region_in_checkpoint),
 		cmocka_unit_test(no_host_ops),
 		cmocka_unit_test(no_launch),
+		cmocka_unit_test(compute_stream),
 	};
 	return cmocka_run_group_tests_name("phase", tests, NULL, NULL);
 }
