@@ -10,7 +10,7 @@
 
 struct scene {
 	struct event events[MAX_EVENTS];
-	char names[MAX_EVENTS][64];
+	char names[MAX_EVENTS][96];
 	uint32_t count;
 	int64_t now_us;
 	uint8_t thread;
