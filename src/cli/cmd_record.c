@@ -154,18 +154,20 @@ static void finish(struct record_arguments *arguments)
 		fprintf(stderr, "inquest: %s\n", inquest_message(command->inquest));
 		return;
 	}
-	for (const char *line = inquest_bytes(command->inquest, NULL); *line;) {
+	const char *line = inquest_bytes(command->inquest, NULL);
+	if (!*line)
+		fprintf(stderr,
+			"inquest: nothing was recorded: no process of the command used CUDA%s\n",
+			arguments->steps || arguments->after || arguments->duration
+				? " in the part that was to be recorded"
+				: "");
+	while (*line) {
 		const size_t length = strcspn(line, "\n");
 		fprintf(stderr, "inquest: %.*s\n", (int)length, line);
 		line += length + (line[length] == '\n');
 	}
-	if (kept)
-		return;
-	fprintf(stderr, "inquest: nothing was recorded: no process of the command used CUDA%s\n",
-		arguments->steps || arguments->after || arguments->duration
-			? " in the part that was to be recorded"
-			: "");
-	rmdir(arguments->folder); /* if it is empty */
+	if (!kept)
+		rmdir(arguments->folder); /* if it is empty */
 }
 
 static int record(struct record_arguments *arguments)
@@ -193,17 +195,23 @@ static int record(struct record_arguments *arguments)
 		fprintf(stderr, "inquest: %s\n", problem);
 		return answer == FOLDER_REFUSED ? EXIT_BAD_USAGE : EXIT_UNREADABLE;
 	}
-	const int code = record_launch(&(struct record_request){
-		.folder = folder,
-		.collector = places.collector,
-		.hook = arguments->has_python ? places.hook : NULL,
-		.steps = arguments->steps,
-		.after = arguments->after,
-		.duration = arguments->duration,
-		.has_flops = arguments->has_flops,
-		.command = arguments->recorded,
-	});
-	finish(arguments);
+	bool has_run;
+	const int code = record_launch(
+		&(struct record_request){
+			.folder = folder,
+			.collector = places.collector,
+			.hook = arguments->has_python ? places.hook : NULL,
+			.steps = arguments->steps,
+			.after = arguments->after,
+			.duration = arguments->duration,
+			.has_flops = arguments->has_flops,
+			.command = arguments->recorded,
+		},
+		&has_run);
+	if (has_run)
+		finish(arguments);
+	else
+		rmdir(folder);
 	return code;
 }
 

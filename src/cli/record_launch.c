@@ -153,12 +153,13 @@ static void forget_pending(const sigset_t *signals)
 		;
 }
 
-int record_launch(const struct record_request *request)
+int record_launch(const struct record_request *request, bool *ret_has_run)
 {
 	int report[2], problem = 0;
 	sigset_t signals, mask;
 	const pid_t parent = getpid();
 	const bool has_own_group = !is_in_foreground();
+	*ret_has_run = false;
 	if (pipe2(report, O_CLOEXEC) != 0) {
 		fprintf(stderr, "inquest: can't run the command: %s\n", strerror(errno));
 		return 126;
@@ -177,6 +178,7 @@ int record_launch(const struct record_request *request)
 	close(report[0]);
 	forget_pending(&signals);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
+	*ret_has_run = !problem;
 	if (problem)
 		fprintf(stderr, "inquest: can't run '%s': %s\n", request->command[0],
 			strerror(problem));

@@ -21,6 +21,6 @@ bool record_is_taken(char *problem, size_t problem_size);
 
 /*
  * The command's exit code, 128 and the signal's number when one ended it, as a shell has it; 127 or
- * 126 with a line on stderr when it can't be run.
+ * 126 with a line on stderr when it can't be run, and then `ret_has_run` is false.
  */
-int record_launch(const struct record_request *request);
+int record_launch(const struct record_request *request, bool *ret_has_run);

@@ -9,6 +9,7 @@ import importlib
 import itertools
 import os
 import sys
+import weakref
 
 from inquest_flops import STEP as FLOP_STEP, Flops
 from inquest_imports import debug
@@ -42,7 +43,7 @@ class Session:
             lambda: 0 if local.recomputing else -1)
         self.regions = itertools.count(1)
         self.names = {}       # of modules, by id
-        self.root = None
+        self.roots = weakref.WeakSet()
         self.is_dead = False
 
     def fail(self, error):
@@ -137,21 +138,30 @@ class Session:
         flops = self.flops.read(dict(tokens).get("tokens")) if self.flops else []
         if not is_recorded:
             return
-        values = self.memory.read() + tokens + flops
+        values = self.read_memory() + tokens + flops
         if was_counted:
             values.append(("flop_counted", 1))  # its times are the counter's, not its own
         for name, value in values:
             self.ranges.mark("inquest:value:%s:%d" % (name, value))
 
+    def read_memory(self):
+        """An allocator that keeps no statistics costs them, and nothing else."""
+        try:
+            return self.memory.read() if self.memory else []
+        except Exception as error:
+            debug(repr(error))
+            self.memory = None
+            return []
+
     # Checkpoint regions.
 
     def learn_names(self, root):
-        if root is None or root is self.root:
+        if root is None or root in self.roots:
             return
-        self.root = root
-        self.names = {
-            id(module): ".".join(p for p in name.split(".") if p not in WRAPPERS)
-            for name, module in root.named_modules()}
+        self.roots.add(root)
+        self.names.update(
+            (id(module), ".".join(p for p in name.split(".") if p not in WRAPPERS))
+            for name, module in root.named_modules())
 
     def region(self, function):
         """`function` inside a range, the same one when it runs again in backward."""
@@ -211,12 +221,13 @@ def _patch_record_function(session, torch):
         try:
             return leave(self, *error)
         finally:
-            level = self.__dict__.pop("_inquest_level", 0)
-            if level:
-                session.leave(level)
-            forward = self.__dict__.pop("_inquest_forward", 0)
-            if forward:
-                session.end_forward(forward)
+            own = self.__dict__
+            if "_inquest_level" in own:
+                session.leave(own.pop("_inquest_level"))
+            if "_inquest_forward" in own:
+                forward = own.pop("_inquest_forward")
+                if forward:
+                    session.end_forward(forward)
 
     cls.__enter__, cls.__exit__ = __enter__, __exit__
 
