@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define COLLECTOR_NAME "libinquest-collect.so"
+#define HOOK_FILE      "hook/sitecustomize.py"
 
 /* Beside the program's own folder; the last is the build's. */
 static const char *const folders[] = {
@@ -49,13 +50,14 @@ bool record_find_places(struct record_places *ret, char *problem, size_t problem
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
 		has_collector =
 			has_collector || find(folder, folders[i], COLLECTOR_NAME, ret->collector);
-		has_hook = has_hook || find(folder, folders[i], "hook", ret->hook);
+		has_hook = has_hook || find(folder, folders[i], HOOK_FILE, ret->hook);
 	}
 	if (!has_collector || !has_hook) {
 		snprintf(problem, problem_size, "%s is not in lib/inquest beside %s",
-			has_collector ? "the folder 'hook'" : COLLECTOR_NAME, folder);
+			has_collector ? HOOK_FILE : COLLECTOR_NAME, folder);
 		return false;
 	}
+	*strrchr(ret->hook, '/') = '\0';
 	return true;
 }
 
