@@ -38,7 +38,11 @@ static void put_back_and_raise(void)
 static void on_term(int signal, siginfo_t *info, void *context)
 {
 	const int saved = errno;
-	if (old_term.sa_flags & SA_SIGINFO) {
+	if (getpid() != owner) {
+		/* A child that shares our memory until it execs. */
+		(void)sigaction(SIGTERM, &old_term, NULL);
+		(void)kill(getpid(), SIGTERM);
+	} else if (old_term.sa_flags & SA_SIGINFO) {
 		writer_ask(WRITER_FLUSH);
 		old_term.sa_sigaction(signal, info, context);
 	} else if (old_term.sa_handler != SIG_DFL && old_term.sa_handler != SIG_IGN) {

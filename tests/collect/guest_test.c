@@ -307,9 +307,10 @@ static void fill_the_disk(const struct trainee *t)
 	const struct rlimit limit = {3 << 20, 3 << 20};
 	if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
 		_exit(8);
-	for (int i = 0; i < 40; i++) {
-		launch_many(t, 5000);
-		t->sleep_ms(50);
+	/* Slow enough for some commits before it is full, even with sanitizers. */
+	for (int i = 0; i < 200; i++) {
+		launch_many(t, 500);
+		t->sleep_ms(20);
 	}
 	/* Given up: nothing is enabled any more. */
 	t->sleep_ms(700);
@@ -323,8 +324,8 @@ static void test_full_disk(void **state)
 	struct recorded r;
 	train(fill_the_disk, 0);
 	recorded_open(&r, "rank0.inq");
-	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") > 5000);
-	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") < 200000);
+	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") > 500);
+	assert_true(sql_number(&r, "SELECT count(*) FROM gpu_op") < 100000);
 	assert_sql(
 		&r, "data_loss", "SELECT severity FROM diagnostic WHERE kind = 'recorder_stopped'");
 	assert_readable(&r, "\"gpu_ops\": ");
