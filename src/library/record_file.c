@@ -111,10 +111,27 @@ static bool write_file(
 	return ok;
 }
 
+/* Steps that an optimizer has ended: the last one is often but begun when the program ends. */
+static int64_t count_steps(const struct marker_table *markers)
+{
+	int64_t count = 0, end_ns = INT64_MIN;
+	bool is_counted = false;
+	for (uint32_t m = 0; m < markers->head.count; m++) {
+		if (markers->kind[m] == MARKER_STEP) {
+			end_ns = markers->end_ns[m];
+			is_counted = false;
+		} else if (markers->kind[m] == MARKER_OPTIMIZER && !is_counted &&
+			   markers->start_ns[m] < end_ns) {
+			count++;
+			is_counted = true;
+		}
+	}
+	return count;
+}
+
 static void look(const struct trace *trace, struct record_outcome *outcome)
 {
-	for (uint32_t m = 0; m < trace->markers.head.count; m++)
-		outcome->steps += trace->markers.kind[m] == MARKER_STEP;
+	outcome->steps = count_steps(&trace->markers);
 	outcome->dropped = trace->diag.row[DIAG_DROPPED_RECORDS].count;
 	outcome->is_empty = !trace->gpu_ops.head.count && !trace->host_ops.head.count &&
 			    !trace->api_calls.head.count && !trace->collectives.head.count;
