@@ -13,7 +13,7 @@ struct record_outcome {
 	bool is_empty; /* nothing was in it, so it was removed */
 	bool is_compressed;
 	int64_t bytes;	   /* of the finished file */
-	int64_t steps;	   /* marked in it */
+	int64_t steps;	   /* marked in it, whole */
 	int64_t dropped;   /* records that the recorder lost */
 	char stopped[256]; /* why the recorder stopped early; "" if it did not */
 };

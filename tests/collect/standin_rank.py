@@ -34,7 +34,11 @@ ROWS = {
     "gpu_op": [(0, 400, 500, None, None, 0, 2, 2, None, 8, 1, 1, 64, 1, 1, 0, 0),
                (1, 200, 300, None, None, 0, 2, 1, None, 8, 1, 1, 64, 1, 1, 0, 0)],
     # id, start, end, region, value, thread, name, kind
-    "marker": [(0, 50, 550, None, 0, 0, 0, 1), (1, 550, 950, None, 1, 0, 0, 1)],
+    # two steps with two optimizers each, and one that has only begun
+    "marker": [(0, 50, 550, None, 0, 0, 0, 1), (1, 550, 950, None, 1, 0, 0, 1),
+               (2, 500, 510, None, None, 0, 0, 4), (3, 520, 530, None, None, 0, 0, 4),
+               (4, 900, 910, None, None, 0, 0, 4), (5, 920, 930, None, None, 0, 0, 4),
+               (6, 950, 960, None, 2, 0, 0, 1)],
 }
 
 
