@@ -301,7 +301,8 @@ static void many_steps(const struct trainee *t)
 		const bool wanted = (step >= 2 && step < 5) || step == 7;
 		if (t->cupti->is_enabled(10) != wanted || t->cupti->is_enabled(39) != wanted ||
 			t->cupti->is_call_enabled(false, 211) != wanted ||
-			t->cupti->is_call_enabled(true, 652) != wanted)
+			t->cupti->is_call_enabled(true, 652) != wanted ||
+			t->cupti->is_call_enabled(false, 17))
 			_exit(5);
 		const int64_t now = t->now_ns();
 		t->cupti->kernel(

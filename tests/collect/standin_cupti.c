@@ -133,7 +133,7 @@ static complete_function *complete;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *buffer;
 static size_t buffer_bytes, valid_bytes;
-static _Atomic bool enabled[KINDS], calls_enabled[2][CBIDS];
+static _Atomic bool enabled[KINDS], calls_left_out[2][CBIDS];
 static _Atomic uint32_t last_correlation, dropped;
 static _Atomic bool is_hanging;
 static _Atomic int64_t wrong;
@@ -220,7 +220,9 @@ static bool is_enabled(uint32_t kind)
 
 static bool is_call_enabled(bool is_driver, uint32_t cbid)
 {
-	return cbid < CBIDS && atomic_load(&calls_enabled[is_driver][cbid]);
+	/* Asking for a call whose kind is off brings nothing, as seen with CUPTI 13.0. */
+	return cbid < CBIDS && is_enabled(is_driver ? 4 : 5) &&
+	       !atomic_load(&calls_left_out[is_driver][cbid]);
 }
 
 static uint32_t emit_call(bool is_driver, uint32_t cbid, int64_t start_ns, int64_t end_ns)
@@ -232,7 +234,7 @@ static uint32_t emit_call(bool is_driver, uint32_t cbid, int64_t start_ns, int64
 		.process = (uint32_t)getpid(),
 		.thread = (uint32_t)gettid(),
 		.correlation = atomic_fetch_add(&last_correlation, 1) + 1};
-	const bool is_wanted = is_enabled(call.kind) || is_call_enabled(is_driver, cbid);
+	const bool is_wanted = is_call_enabled(is_driver, cbid);
 	/* Before 12.8, external ids came for disabled calls too. */
 	if (pushed_depth && is_enabled(39) && (is_wanted || version() < 26)) {
 		const struct external foreign = {
@@ -471,6 +473,8 @@ int cuptiActivityEnable(uint32_t kind)
 {
 	if (kind >= KINDS || kind == 3)
 		return INVALID_PARAMETER;
+	for (uint32_t cbid = 0; (kind == 4 || kind == 5) && cbid < CBIDS; cbid++)
+		atomic_store(&calls_left_out[kind == 4][cbid], false);
 	atomic_store(&enabled[kind], true);
 	return OK;
 }
@@ -543,7 +547,7 @@ static int switch_call(bool is_driver, uint32_t cbid, uint8_t enable)
 	/* What came with 13.0 is not known before. */
 	if (cbid >= CBIDS || (!is_driver && cbid >= 505 && version() < 130000))
 		return INVALID_PARAMETER;
-	atomic_store(&calls_enabled[is_driver][cbid], enable);
+	atomic_store(&calls_left_out[is_driver][cbid], !enable);
 	return OK;
 }
 
