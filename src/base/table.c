@@ -47,24 +47,25 @@ bool table_reorder(
 {
 	struct table_head *head = table;
 	const uint32_t count = head->count;
+	/* One for all columns: memory touched for the first time is dear. */
+	void *sorted = mem_new(count, sizeof(int64_t), err);
+	if (!sorted)
+		return false;
 	for (uint32_t c = 0; c < desc->column_count; c++) {
 		const size_t size = desc->columns[c].size;
-		char **column = column_of(table, &desc->columns[c]);
-		char *sorted = mem_new(count, size, err);
-		if (!sorted)
-			return false;
+		char *column = *column_of(table, &desc->columns[c]);
 		if (size == 8)
 			for (uint32_t i = 0; i < count; i++)
-				((uint64_t *)sorted)[i] = ((const uint64_t *)*column)[order[i]];
+				((uint64_t *)sorted)[i] = ((const uint64_t *)column)[order[i]];
 		else if (size == 4)
 			for (uint32_t i = 0; i < count; i++)
-				((uint32_t *)sorted)[i] = ((const uint32_t *)*column)[order[i]];
+				((uint32_t *)sorted)[i] = ((const uint32_t *)column)[order[i]];
 		else
 			for (uint32_t i = 0; i < count; i++)
-				sorted[i] = (*column)[order[i]];
-		memcpy(*column, sorted, count * size);
-		mem_free(sorted);
+				((char *)sorted)[i] = column[order[i]];
+		memcpy(column, sorted, count * size);
 	}
+	mem_free(sorted);
 	return true;
 }
 
