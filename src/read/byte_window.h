@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 
-#define BYTE_WINDOW_DEFAULT (1u << 20)
+#define BYTE_WINDOW_DEFAULT (256u << 10) /* stays in a core's own cache */
 #define BYTE_WINDOW_LEAST   16u
 #define BYTE_WINDOW_LIMIT   (64u << 20) /* held bytes make the window grow, up to here */
 #define BYTE_WINDOW_PADDING 64u

@@ -459,6 +459,9 @@ bool json_leave(struct json_scan *scan)
 
 bool json_skip(struct json_scan *scan)
 {
+	struct decimal plain;
+	if (json_take_number(scan, &plain))
+		return true;
 	if (scan->problem)
 		return false;
 	const enum json_kind kind = json_peek(scan);

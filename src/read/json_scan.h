@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "read/byte_window.h"
-#include "read/decimal.h"
+#include "read/decimal_plain.h"
 
 #define JSON_MAX_DEPTH 512 /* deeper nesting is a problem, not a stack overflow */
 
@@ -99,4 +99,16 @@ static inline const char *json_text_bytes(
 	const struct json_scan *scan, const struct json_text *text)
 {
 	return byte_window_at(scan->window, text->offset);
+}
+
+/* json_read_number where a usual number comes next and ends in memory; else false, and no harm. */
+static inline bool json_take_number(struct json_scan *scan, struct decimal *ret)
+{
+	struct byte_window *window = scan->window;
+	const char *at = window->at + (*window->at == ' ');
+	const char *after = scan->problem ? NULL : decimal_parse_plain(at, ret);
+	if (!after || after >= window->end)
+		return false;
+	window->at = after;
+	return true;
 }

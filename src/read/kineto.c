@@ -10,7 +10,7 @@
 struct kineto {
 	struct trace *trace;
 	struct json_scan scan;
-	struct event_names names;
+	struct event_memory memory;
 	struct kineto_rows rows;
 	struct event event;
 	bool has_list;	 /* an event list was found */
@@ -91,7 +91,7 @@ static enum event_result take_event(struct kineto *k, struct event_dirt *dirt)
 			return EVENT_STRANGE;
 		return scan->is_cut ? EVENT_CUT : EVENT_BAD;
 	}
-	if (event_read(scan, &k->names, dirt, &k->event))
+	if (event_read(scan, &k->memory, dirt, &k->event))
 		return EVENT_TAKEN;
 	if (scan->is_cut)
 		return EVENT_CUT;
@@ -100,7 +100,7 @@ static enum event_result take_event(struct kineto *k, struct event_dirt *dirt)
 	drop_notes(k);
 	json_scan_resume(scan, offset, depth);
 	scan->repairs_quotes = true;
-	const bool is_repaired = event_read(scan, &k->names, dirt, &k->event);
+	const bool is_repaired = event_read(scan, &k->memory, dirt, &k->event);
 	scan->repairs_quotes = false;
 	if (is_repaired)
 		return EVENT_TAKEN;
@@ -404,7 +404,7 @@ bool kineto_read_window(struct byte_window *window, struct trace *trace, struct 
 		return false;
 	k->trace = trace;
 	trace->source = SOURCE_KINETO;
-	event_names_init(&k->names);
+	event_memory_init(&k->memory);
 	json_scan_start(&k->scan, window);
 	bool is_read = rows_init(&k->rows, trace, &k->scan, err) && read_document(k, err) &&
 		       check_document(k, err) && rows_finish(&k->rows, err);

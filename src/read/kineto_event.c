@@ -14,62 +14,13 @@ enum value_kind {
 	VALUE_WORD,    /* false, or "false" */
 };
 
-struct known_key {
-	const char *text;
-	uint8_t length;
-	uint8_t kind;
-};
-
-static const struct known_key event_keys[] = {
-#define X(name, key, kind) {key, sizeof key - 1, VALUE_##kind},
-	EVENT_KEYS(X)
-#undef X
-};
-
-static const struct known_key arg_keys[] = {
-#define X(name, key, kind) {key, sizeof key - 1, VALUE_##kind},
+static const uint8_t arg_kinds[] = {
+#define X(name, key, kind) VALUE_##kind,
 	EVENT_ARGS(X)
 #undef X
 };
 
 _Static_assert(KEY_COUNT <= 64 && ARG_COUNT <= 64, "presence is kept in 64 bits");
-
-static uint32_t slot_of(const char *text, uint32_t length)
-{
-	return (length * 29 + (unsigned char)text[0] * 5 + (unsigned char)text[length - 1]) %
-	       EVENT_KEY_SLOTS;
-}
-
-static void fill_slots(uint8_t *slots, const struct known_key *keys, int count)
-{
-	for (int k = 0; k < count; k++) {
-		uint32_t at = slot_of(keys[k].text, keys[k].length);
-		while (slots[at])
-			at = (at + 1) % EVENT_KEY_SLOTS;
-		slots[at] = (uint8_t)(k + 1);
-	}
-}
-
-void event_names_init(struct event_names *names)
-{
-	*names = (struct event_names){0};
-	fill_slots(names->keys, event_keys, KEY_COUNT);
-	fill_slots(names->args, arg_keys, ARG_COUNT);
-}
-
-/* The known key that `text` is, or -1. */
-static int find_key(
-	const uint8_t *slots, const struct known_key *keys, const char *text, uint32_t length)
-{
-	if (length == 0 || length >= EVENT_KEY_BYTES)
-		return -1;
-	for (uint32_t at = slot_of(text, length); slots[at]; at = (at + 1) % EVENT_KEY_SLOTS) {
-		const struct known_key *key = &keys[slots[at] - 1];
-		if (key->length == length && memcmp(key->text, text, length) == 0)
-			return slots[at] - 1;
-	}
-	return -1;
-}
 
 static void count(struct event_dirt *dirt, uint8_t *counter)
 {
@@ -82,6 +33,15 @@ bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t
 {
 	struct decimal number;
 	*ret = NULL_I64;
+	if (json_take_number(scan, &number)) {
+		/* 18 digits fit; a fraction is to be rounded. */
+		if (number.exponent == 0)
+			*ret = number.is_negative ? -(int64_t)number.mantissa
+						  : (int64_t)number.mantissa;
+		else if (!decimal_i64(&number, ret))
+			count(dirt, &dirt->big_numbers);
+		return true;
+	}
 	switch (json_peek(scan)) {
 	case SCAN_NUMBER:
 		if (!json_read_number(scan, &number))
@@ -111,6 +71,13 @@ static bool read_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *
 {
 	struct decimal number;
 	*ret = NULL_I64;
+	if (json_take_number(scan, &number)) {
+		if (number.exponent == -3 && !number.is_negative)
+			*ret = (int64_t)number.mantissa;
+		else if (!decimal_us_to_ns(&number, ret))
+			count(dirt, &dirt->big_numbers);
+		return true;
+	}
 	const enum json_kind kind = json_peek(scan);
 	if (kind == SCAN_NUMBER) {
 		if (!json_read_number(scan, &number))
@@ -133,7 +100,7 @@ static bool read_place(struct json_scan *scan, struct event_dirt *dirt, struct e
 {
 	ret->number = NULL_I64;
 	ret->text = (struct json_text){0};
-	if (json_peek(scan) != SCAN_TEXT)
+	if ((unsigned char)(*scan->window->at - '0') < 10 || json_peek(scan) != SCAN_TEXT)
 		return event_read_integer(scan, dirt, &ret->number);
 	struct decimal number;
 	if (!json_read_text(scan, &ret->text))
@@ -184,7 +151,7 @@ static bool read_arg(
 	if (event->args & bit)
 		count(dirt, &dirt->duplicate_keys);
 	event->args |= bit;
-	switch ((enum value_kind)arg_keys[arg].kind) {
+	switch ((enum value_kind)arg_kinds[arg]) {
 	case VALUE_INTEGER:
 		if (!event_read_integer(scan, dirt, &event->integer[arg]))
 			return false;
@@ -203,17 +170,15 @@ static bool read_arg(
 	}
 }
 
-static bool read_args(struct json_scan *scan, const struct event_names *names,
-	struct event_dirt *dirt, struct event *event)
+static bool read_args(struct json_scan *scan, struct event_memory *memory, struct event_dirt *dirt,
+	struct event *event)
 {
 	if (json_peek(scan) != SCAN_OBJECT)
 		return json_skip(scan);
 	if (!json_enter_object(scan))
 		return false;
-	struct json_text key;
-	while (json_next_key(scan, &key)) {
-		const int arg =
-			find_key(names->args, arg_keys, json_text_bytes(scan, &key), key.length);
+	uint8_t at = key_start(KEYS_OF_ARGS);
+	for (int arg; (arg = key_next(&memory->keys, scan, KEYS_OF_ARGS, &at)) >= KEY_OTHER;) {
 		if (!(arg < 0 ? json_skip(scan) : read_arg(scan, dirt, (enum event_arg)arg, event)))
 			return false;
 	}
@@ -314,8 +279,8 @@ static bool is_kept_frame(const struct json_scan *scan, const struct json_text *
 	       has_word(text, name->length, "DataLoader");
 }
 
-static bool read_value(struct json_scan *scan, const struct event_names *names,
-	struct event_dirt *dirt, enum event_key key, struct event *event)
+static bool read_value(struct json_scan *scan, struct event_memory *memory, struct event_dirt *dirt,
+	enum event_key key, struct event *event)
 {
 	const uint64_t bit = (uint64_t)1 << key;
 	if (event->keys & bit)
@@ -345,38 +310,82 @@ static bool read_value(struct json_scan *scan, const struct event_names *names,
 	case KEY_DUR:
 		return read_time(scan, dirt, &event->dur_ns);
 	case KEY_ARGS:
-		return read_args(scan, names, dirt, event);
+		return read_args(scan, memory, dirt, event);
 	case KEY_COUNT:
 		break;
 	}
 	return json_skip(scan);
 }
 
-bool event_read(struct json_scan *scan, const struct event_names *names, struct event_dirt *dirt,
+void event_memory_init(struct event_memory *memory)
+{
+	*memory = (struct event_memory){0};
+	key_memory_init(&memory->keys);
+}
+
+static void start_event(const struct json_scan *scan, struct event *event)
+{
+	event->offset = byte_window_offset(scan->window);
+	event->keys = event->args = 0;
+	event->class = EVENT_UNSURE;
+	event->ph = '\0';
+	event->is_left_out = false;
+	event->ts_ns = event->dur_ns = NULL_I64;
+	event->pid = event->tid = (struct event_place){.number = NULL_I64};
+}
+
+/* Where the reader of an event is. */
+struct walk {
+	uint8_t at;	    /* the last key's guess */
+	bool has_name;	    /* and no process, thread or time before it */
+	uint64_t name_end;  /* offset */
+	uint64_t name_keys; /* which were there by then */
+};
+
+/* Process and thread stand between name and time, if these come next, they are remembered. */
+static int next_key(struct json_scan *scan, struct event_memory *memory,
+	const struct event_dirt *dirt, int last, struct walk *walk, struct event *event)
+{
+	const uint64_t place = (uint64_t)1 << KEY_PID | (uint64_t)1 << KEY_TID;
+	if (last == KEY_NAME && !(event->keys & (place | (uint64_t)1 << KEY_TS))) {
+		if (memo_take_place(&memory->memos, scan, event, &walk->at))
+			return KEY_TS;
+		walk->has_name = true;
+		walk->name_end = byte_window_offset(scan->window);
+		walk->name_keys = event->keys;
+	}
+	const int key = key_next(&memory->keys, scan, KEYS_OF_EVENT, &walk->at);
+	if (key == KEY_TS && walk->has_name && !dirt->has_any &&
+		event->keys == (walk->name_keys | place))
+		memo_learn_place(&memory->memos, scan, event, walk->name_end, walk->at);
+	return key;
+}
+
+bool event_read(struct json_scan *scan, struct event_memory *memory, struct event_dirt *dirt,
 	struct event *ret)
 {
-	ret->offset = byte_window_offset(scan->window);
-	ret->keys = ret->args = 0;
-	ret->class = EVENT_UNSURE;
-	ret->ph = '\0';
-	ret->is_left_out = false;
-	ret->ts_ns = ret->dur_ns = NULL_I64;
-	ret->pid = ret->tid = (struct event_place){.number = NULL_I64};
+	struct walk walk = {.at = key_start(KEYS_OF_EVENT)};
+	start_event(scan, ret);
 	*dirt = (struct event_dirt){0};
-	if (!json_enter_object(scan))
+	bool is_new = !memo_take_head(&memory->memos, scan, ret, &walk.at);
+	if (is_new && !json_enter_object(scan))
 		return false;
-	struct json_text key;
-	while (json_next_key(scan, &key)) {
-		const int known =
-			find_key(names->keys, event_keys, json_text_bytes(scan, &key), key.length);
-		if (!(known < 0 ? json_skip(scan)
-				: read_value(scan, names, dirt, (enum event_key)known, ret)))
-			return false;
+	for (int key = KEY_OTHER;;) {
+		if (is_new && ret->class != EVENT_UNSURE) {
+			is_new = false;
+			if (!dirt->has_any)
+				memo_learn_head(&memory->memos, scan, ret, walk.at);
+		}
 		if (ret->class == EVENT_PYTHON && event_has_key(ret, KEY_NAME) &&
 			!is_kept_frame(scan, &ret->name))
 			ret->is_left_out = true;
 		if (ret->class == EVENT_IGNORED || ret->is_left_out)
 			return json_leave(scan);
+		key = next_key(scan, memory, dirt, key, &walk, ret);
+		if (key < KEY_OTHER)
+			return !scan->problem;
+		if (!(key < 0 ? json_skip(scan)
+			      : read_value(scan, memory, dirt, (enum event_key)key, ret)))
+			return false;
 	}
-	return !scan->problem;
 }

@@ -9,7 +9,8 @@
 
 #include "base/table.h"
 #include "read/json_scan.h"
-#include "read/kineto_keys.h"
+#include "read/kineto_key.h"
+#include "read/kineto_memo.h"
 
 /* What an event is for us, from its `ph` and `cat`; all spellings of all ages. */
 enum event_class {
@@ -61,22 +62,19 @@ struct event_dirt {
 	uint8_t duplicate_keys;
 };
 
-#define EVENT_KEY_BYTES 40 /* longer keys are none of ours */
-#define EVENT_KEY_SLOTS 128
-
-/* The known keys by a hash of their length, first and last byte: number + 1, or 0. */
-struct event_names {
-	uint8_t keys[EVENT_KEY_SLOTS];
-	uint8_t args[EVENT_KEY_SLOTS];
+/* What reading events makes faster and changes nothing else: keys and beginnings met before. */
+struct event_memory {
+	struct key_memory keys;
+	struct event_memos memos;
 };
 
-void event_names_init(struct event_names *names);
+void event_memory_init(struct event_memory *memory);
 
 /*
  * Reads the object that comes next.  False when the scanner met a problem.  What is off in a value
  * is counted in `dirt`.
  */
-bool event_read(struct json_scan *scan, const struct event_names *names, struct event_dirt *dirt,
+bool event_read(struct json_scan *scan, struct event_memory *memory, struct event_dirt *dirt,
 	struct event *ret);
 
 /* An integer, bare or in quotes; `*ret` is NULL_I64 for what is neither, or fits no 64 bits. */
