@@ -1,6 +1,7 @@
 #include "attribute/analysis.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attribute/bills.h"
@@ -235,28 +236,69 @@ static bool peer_wait_at_least(
 	return true;
 }
 
-/* Collectives of one communicator run one after another; one that doesn't is told. */
-static void check_overlaps(const struct rank_analysis *rank, struct diag *diag)
+/* A collective's stretch, for finding overlaps. */
+struct stretch {
+	uint32_t communicator_id;
+	int64_t start_ns, end_ns;
+};
+
+static int by_communicator(const void *a, const void *b)
+{
+	const struct stretch *left = a, *right = b;
+	if (left->communicator_id != right->communicator_id)
+		return left->communicator_id < right->communicator_id ? -1 : 1;
+	return (left->start_ns > right->start_ns) - (left->start_ns < right->start_ns);
+}
+
+/* The trace's only communicator, 0 (the empty text) if it names none or several. */
+static uint32_t only_communicator(const struct collective_table *collectives)
+{
+	uint32_t found = 0;
+	for (uint32_t c = 0; c < collectives->head.count; c++) {
+		const uint32_t id = collectives->communicator_id[c];
+		if (id && found && id != found)
+			return 0;
+		found = id ? id : found;
+	}
+	return found;
+}
+
+/*
+ * Collectives of one communicator run one after another; one that doesn't is told.  Those whose
+ * communicator the trace doesn't say may be of several, unless there is but one.
+ */
+static bool check_overlaps(const struct rank_analysis *rank, struct diag *diag, struct err *err)
 {
 	const struct collective_table *collectives = &rank->trace->collectives;
 	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
-	for (uint32_t a = 0; a < collectives->head.count; a++) {
-		const uint32_t first = collectives->gpu_op_id[a];
-		if (first == NULL_U32)
-			continue;
-		for (uint32_t b = a + 1; b < collectives->head.count; b++) {
-			const uint32_t second = collectives->gpu_op_id[b];
-			if (second == NULL_U32 || second == first ||
-				collectives->communicator_id[a] != collectives->communicator_id[b])
-				continue;
-			if (ops->start_ns[first] < ops->end_ns[second] &&
-				ops->start_ns[second] < ops->end_ns[first])
-				diag_add(diag, DIAG_COLLECTIVE_OVERLAP, 1, -1);
-		}
+	struct stretch *items = mem_new(collectives->head.count, sizeof *items, err);
+	if (!items)
+		return false;
+	const uint32_t only = only_communicator(collectives);
+	uint32_t count = 0;
+	for (uint32_t c = 0; c < collectives->head.count; c++) {
+		const uint32_t op = collectives->gpu_op_id[c];
+		const uint32_t id =
+			collectives->communicator_id[c] ? collectives->communicator_id[c] : only;
+		/* Several in one kernel are one stretch. */
+		if (op != NULL_U32 && id && rank->collective_of[op] == c)
+			items[count++] = (struct stretch){id, ops->start_ns[op], ops->end_ns[op]};
 	}
+	if (count)
+		qsort(items, count, sizeof *items, by_communicator);
+	for (uint32_t i = 1; i < count; i++) {
+		const bool same = items[i].communicator_id == items[i - 1].communicator_id;
+		if (same && items[i].start_ns < items[i - 1].end_ns)
+			diag_add(diag, DIAG_COLLECTIVE_OVERLAP, 1, -1);
+		if (same && items[i - 1].end_ns > items[i].end_ns)
+			items[i].end_ns = items[i - 1].end_ns;
+	}
+	mem_free(items);
+	return true;
 }
 
-static void add_diagnostics(const struct run *run, const struct ranks *ranks, struct breakdown *ret)
+static bool add_diagnostics(
+	const struct run *run, const struct ranks *ranks, struct breakdown *ret, struct err *err)
 {
 	for (uint32_t r = 0; r <= run->trace_count; r++) {
 		const struct diag *diag = r ? &run->traces[r - 1].diag : &run->diag;
@@ -272,7 +314,8 @@ static void add_diagnostics(const struct run *run, const struct ranks *ranks, st
 	int64_t unknown = 0, compiled = 0;
 	for (uint32_t r = 0; r < ranks->count; r++) {
 		const struct rank_analysis *rank = &ranks->items[r];
-		check_overlaps(rank, &ret->diag);
+		if (!check_overlaps(rank, &ret->diag, err))
+			return false;
 		compiled += rank->phases.compiled_ops;
 		if (!rank->phases.steps.count)
 			diag_add(&ret->diag, DIAG_NO_STEPS, 1, -1);
@@ -290,6 +333,7 @@ static void add_diagnostics(const struct run *run, const struct ranks *ranks, st
 	diag_add(&ret->diag, DIAG_UNCOUNTED_GATHERS, ret->facts->uncounted_gathers, -1);
 	diag_add(&ret->diag, DIAG_COMPILED_REGION, compiled, -1);
 	diag_add(&ret->diag, DIAG_UNMATCHED_COLLECTIVE, ranks->unmatched, -1);
+	return true;
 }
 
 /* The number of the rank that the user wants the path to start on. */
@@ -328,8 +372,7 @@ static bool fill(const struct run *run, const struct ranks *ranks,
 	}
 	if (!facts_make(ranks, ret, err) || !add_tokens(ranks, options, ret, err))
 		return false;
-	add_diagnostics(run, ranks, ret);
-	return true;
+	return add_diagnostics(run, ranks, ret, err);
 }
 
 bool breakdown_make(const struct run *run, const struct rules *rules,

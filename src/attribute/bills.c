@@ -42,11 +42,43 @@ static struct gather_row *find_row(struct rows *rows, const struct row_key *key,
 	return &rows->items[rows->count++];
 }
 
+/* The collectives that gathers may stand in line behind, in the order of time. */
+struct others {
+	uint32_t *items;
+	uint32_t count;
+};
+
+static int by_start(const void *a, const void *b, void *context)
+{
+	const struct rank_analysis *rank = context;
+	const uint32_t *op = rank->trace->collectives.gpu_op_id;
+	const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const int64_t left_ns = rank->trace->gpu_ops.start_ns[op[left]];
+	const int64_t right_ns = rank->trace->gpu_ops.start_ns[op[right]];
+	if (left_ns != right_ns)
+		return left_ns < right_ns ? -1 : 1;
+	return (left > right) - (left < right);
+}
+
+static bool collect_others(const struct rank_analysis *rank, struct others *ret, struct err *err)
+{
+	const struct collective_table *collectives = &rank->trace->collectives;
+	*ret = (struct others){mem_new(collectives->head.count, sizeof *ret->items, err), 0};
+	for (uint32_t c = 0; ret->items && c < collectives->head.count; c++)
+		if (collectives->gpu_op_id[c] != NULL_U32 && collectives->communicator_id[c] &&
+			collectives->kind[c] != COLLECTIVE_ALL_GATHER)
+			ret->items[ret->count++] = c;
+	if (ret->items)
+		qsort_r(ret->items, ret->count, sizeof *ret->items, by_start, (void *)rank);
+	return ret->items;
+}
+
 /*
  * How long the gather was launched while another collective of its communicator still ran: it stood
  * in line, since a communicator runs one after another.
  */
-static int64_t queued_ns(const struct rank_analysis *rank, uint32_t collective)
+static int64_t queued_ns(
+	const struct rank_analysis *rank, const struct others *others, uint32_t collective)
 {
 	const struct collective_table *collectives = &rank->trace->collectives;
 	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
@@ -55,12 +87,21 @@ static int64_t queued_ns(const struct rank_analysis *rank, uint32_t collective)
 	int64_t sum_ns = 0;
 	if (from_ns == NULL_I64 || from_ns >= to_ns)
 		return 0;
-	for (uint32_t c = 0; c < collectives->head.count; c++) {
-		const uint32_t other = collectives->gpu_op_id[c];
-		if (other == NULL_U32 || c == collective ||
-			collectives->kind[c] == COLLECTIVE_ALL_GATHER ||
-			collectives->communicator_id[c] != collectives->communicator_id[collective])
+	uint32_t low = 0, high = others->count;
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		if (ops->start_ns[collectives->gpu_op_id[others->items[middle]]] < to_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* They run one after another, so the first that ends too early ends the search. */
+	while (low-- > 0) {
+		const uint32_t c = others->items[low], other = collectives->gpu_op_id[c];
+		if (collectives->communicator_id[c] != collectives->communicator_id[collective])
 			continue;
+		if (ops->end_ns[other] <= from_ns)
+			break;
 		const int64_t start_ns =
 			ops->start_ns[other] > from_ns ? ops->start_ns[other] : from_ns;
 		const int64_t end_ns = ops->end_ns[other] < to_ns ? ops->end_ns[other] : to_ns;
@@ -98,7 +139,8 @@ static int64_t *blocked_by_collective(
 }
 
 static bool add_gather(const struct ranks *ranks, const struct rank_analysis *rank,
-	uint32_t collective, int64_t blocked_ns, struct rows *rows, struct err *err)
+	const struct others *others, uint32_t collective, int64_t blocked_ns, struct rows *rows,
+	struct err *err)
 {
 	const struct collective_table *collectives = &rank->trace->collectives;
 	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
@@ -118,7 +160,7 @@ static bool add_gather(const struct ranks *ranks, const struct rank_analysis *ra
 		row->bytes += collectives->recv_bytes[collective];
 	row->kernel_ns += ops->end_ns[op] - ops->start_ns[op];
 	row->blocked_ns += blocked_ns;
-	row->queued_behind_ns += queued_ns(rank, collective);
+	row->queued_behind_ns += queued_ns(rank, others, collective);
 	const uint32_t m = rank->match[collective];
 	if (ranks->count < 2 || m == NULL_U32 || ranks->matches[m].seen < 2)
 		row->peer_wait_ns = NULL_I64;
@@ -135,16 +177,18 @@ bool bills_make(const struct ranks *ranks, uint32_t rank_number, const bool *use
 	const struct collective_table *collectives = &rank->trace->collectives;
 	struct rows rows = {0};
 	int64_t *blocked_ns = blocked_by_collective(rank, used, err);
-	bool ok = blocked_ns;
+	struct others others = {0};
+	bool ok = blocked_ns && collect_others(rank, &others, err);
 	for (uint32_t c = 0; c < collectives->head.count && ok; c++) {
 		if (rank->phases.gathers[c].reason == WORD_NONE)
 			continue;
 		const uint32_t step = rank->phases.launches[collectives->gpu_op_id[c]].step;
 		if (step == NULL_U32 ? rank->phases.steps.count : !used[step])
 			continue;
-		ok = add_gather(ranks, rank, c, blocked_ns[c], &rows, err);
+		ok = add_gather(ranks, rank, &others, c, blocked_ns[c], &rows, err);
 	}
 	mem_free(blocked_ns);
+	mem_free(others.items);
 	if (ok) {
 		ret->gathers = arena_new(arena, rows.count, sizeof *ret->gathers, err);
 		ok = ret->gathers;

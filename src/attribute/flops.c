@@ -1,4 +1,5 @@
 /* Floating-point operations by phase, from the shapes of the ops that do them. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,18 +13,19 @@ static const struct {
 	const char *name; /* in the device's name; the first match counts */
 	double peak_16bit;
 } gpus[] = {
-	{"H200", 989.5e12},
 	{"GH200", 989.5e12},
+	{"H200", 989.5e12},
 	{"H100 PCIe", 756e12},
 	{"H100 NVL", 835.5e12},
 	{"H100", 989.5e12},
 	{"H800", 989.5e12},
-	{"B200", 2250e12},
 	{"GB200", 2500e12},
+	{"B200", 2250e12},
 	{"A100", 312e12},
 	{"A800", 312e12},
 	{"A40", 149.7e12},
 	{"L40S", 362e12},
+	{"L40", 181.05e12},
 	{"L4", 121e12},
 	{"V100", 125e12},
 	{"MI250", 383e12},
@@ -57,7 +59,8 @@ static enum flop_kind kind_of(const char *name)
 		return FLOP_BMM;
 	if (strcmp(name, "aten::baddbmm") == 0)
 		return FLOP_BADDBMM;
-	if (begins(name, "aten::_scaled_dot_product_"))
+	/* The one that is made of other ops counts by them. */
+	if (begins(name, "aten::_scaled_dot_product_") && !strstr(name, "_math"))
 		return strstr(name, "backward") ? FLOP_SDPA_BACK : FLOP_SDPA;
 	return FLOP_NONE;
 }
@@ -210,13 +213,25 @@ static bool name_unknown(const struct rank_analysis *rank, const struct heavy *l
 	return ok;
 }
 
+/* "A40" is in "NVIDIA A40", not in "NVIDIA RTX A4000". */
+static bool has_word(const char *text, const char *word)
+{
+	const size_t length = strlen(word);
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+		const bool begins_word = at == text || !isalnum((unsigned char)at[-1]);
+		if (begins_word && !isalnum((unsigned char)at[length]))
+			return true;
+	}
+	return false;
+}
+
 static double peak_of(const char *gpu, const char *dtype)
 {
 	if (!strcasestr(dtype, "bfloat16") && !strcasestr(dtype, "half") &&
 		!strcasestr(dtype, "float16"))
 		return NAN;
 	for (uint32_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
-		if (strstr(gpu, gpus[i].name))
+		if (has_word(gpu, gpus[i].name))
 			return gpus[i].peak_16bit;
 	return NAN;
 }

@@ -1,6 +1,6 @@
 #include "attribute/idle.h"
 
-#define MAX_ACTIVE 64 /* collectives and copies that overlap one wait and are looked at */
+#include "base/mem.h"
 
 static int64_t distance(int64_t a, int64_t b)
 {
@@ -93,9 +93,10 @@ static bool push_starved(
 		interval.end_ns = until_ns;
 		if (interval.reason == STARVE_ALLOCATOR) {
 			idle->lead_is_lost = true;
-		} else if (interval.reason == STARVE_DISPATCH && idle->lead_is_lost) {
+		} else if (idle->lead_is_lost) {
 			interval.reason = STARVE_LEAD_LOST;
 			interval.phase = WORD_NONE;
+			interval.gather = NULL_U32;
 		}
 		if (!partition_push(idle->partition, &interval, err))
 			return false;
@@ -121,14 +122,14 @@ enum holder holder_of(uint8_t collective_kind)
 
 /* Collectives and copies around one wait. */
 struct around {
-	uint32_t op[MAX_ACTIVE];
+	const uint32_t *op; /* idle.around */
 	uint32_t count;
 	uint32_t explains; /* the collective whose end let the op go, NULL_U32 if none */
 	bool exact;	   /* an edge says so; else it ended just before the wait did */
 };
 
-static void look_around(struct idle *idle, const struct op_list *list, uint32_t *first,
-	int64_t start_ns, int64_t end_ns, struct around *around)
+static bool look_around(struct idle *idle, const struct op_list *list, uint32_t *first,
+	int64_t start_ns, int64_t end_ns, struct around *around, struct err *err)
 {
 	const struct gpu_op_table *ops = &idle->trace->gpu_ops;
 	while (*first < list->count && ops->end_ns[list->items[*first]] + LATENCY_NS <= start_ns)
@@ -137,9 +138,18 @@ static void look_around(struct idle *idle, const struct op_list *list, uint32_t 
 		const uint32_t op = list->items[i];
 		if (ops->start_ns[op] >= end_ns)
 			break;
-		if (ops->end_ns[op] + LATENCY_NS > start_ns && around->count < MAX_ACTIVE)
-			around->op[around->count++] = op;
+		if (ops->end_ns[op] + LATENCY_NS <= start_ns)
+			continue;
+		if (around->count == idle->around_capacity) {
+			const uint32_t capacity = around->count ? around->count * 2 : 64;
+			if (!mem_resize(&idle->around, capacity, sizeof *idle->around, err))
+				return false;
+			idle->around_capacity = capacity;
+		}
+		idle->around[around->count++] = op;
 	}
+	around->op = idle->around;
+	return true;
 }
 
 static void find_explanation(
@@ -234,9 +244,11 @@ static bool push_blocked(
 	struct idle *idle, uint32_t next, int64_t start_ns, int64_t end_ns, struct err *err)
 {
 	struct around around = {.count = 0};
-	look_around(idle, &idle->timeline->collectives, &idle->next_collective, start_ns, end_ns,
-		&around);
-	look_around(idle, &idle->timeline->copies, &idle->next_copy, start_ns, end_ns, &around);
+	if (!look_around(idle, &idle->timeline->collectives, &idle->next_collective, start_ns,
+		    end_ns, &around, err) ||
+		!look_around(idle, &idle->timeline->copies, &idle->next_copy, start_ns, end_ns,
+			&around, err))
+		return false;
 	find_explanation(idle, next, &around, end_ns);
 	/* An edge to a collective that was long done explains nothing. */
 	const bool explained =

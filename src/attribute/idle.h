@@ -19,6 +19,8 @@ struct idle {
 			       */
 	uint32_t next_collective; /* in timeline.collectives: those before ended long ago */
 	uint32_t next_copy;
+	uint32_t *around; /* room for the ops around one wait */
+	uint32_t around_capacity;
 	bool lead_is_lost; /* since an allocator stall the host has not been ahead */
 };
 

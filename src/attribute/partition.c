@@ -7,8 +7,6 @@
 #include "attribute/timeline.h"
 #include "base/mem.h"
 
-#define MAX_RUNNING 256 /* GPU ops that run at once; a GPU has 128 hardware queues */
-
 static bool alike(const struct interval *a, const struct interval *b)
 {
 	return a->gpu_op_id == b->gpu_op_id && a->unit == b->unit && a->gather == b->gather &&
@@ -42,8 +40,8 @@ struct sweep {
 	const struct roles *roles;
 	const struct phases *phases;
 	struct partition *partition;
-	uint32_t running[MAX_RUNNING]; /* compute ops that have begun and not ended */
-	uint32_t running_count;
+	uint32_t *running; /* compute ops that have begun and not ended */
+	uint32_t running_count, running_capacity;
 	int64_t idle_since_ns; /* NULL_I64 while something computes */
 };
 
@@ -128,9 +126,13 @@ static bool sweep_ops(
 			idle_note_start(
 				&sweep->idle, op, since_ns == NULL_I64 ? start_ns : since_ns);
 		sweep->idle_since_ns = NULL_I64;
-		if (sweep->running_count == MAX_RUNNING)
-			return err_set(
-				err, ERR_INPUT, "more than %d GPU ops run at once", MAX_RUNNING);
+		if (sweep->running_count == sweep->running_capacity) {
+			const uint32_t capacity =
+				sweep->running_count ? sweep->running_count * 2 : 64;
+			if (!mem_resize(&sweep->running, capacity, sizeof *sweep->running, err))
+				return false;
+			sweep->running_capacity = capacity;
+		}
 		sweep->running[sweep->running_count++] = op;
 	}
 	if (!advance(sweep, &now_ns, end_ns, err))
@@ -272,6 +274,10 @@ bool partition_make(const struct trace *trace, const struct roles *roles,
 			.partition = ret};
 		ok = sweep_ops(sweep, &timeline, ret->windows[ret->window_count - 1].end_ns, err) &&
 		     close_windows(ret, err);
+	}
+	if (sweep) {
+		mem_free(sweep->running);
+		mem_free(sweep->idle.around);
 	}
 	mem_free(sweep);
 	edges_done(&edges);

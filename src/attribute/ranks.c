@@ -234,6 +234,9 @@ static void group_places(struct ranks *ranks, const struct place *places, uint32
 			places[i].step == places[first].step &&
 			places[i].ordinal == places[first].ordinal;
 			i++) {
+			/* A number that a rank bears twice: the first counts. */
+			if (row[places[i].rank] != NULL_U32)
+				continue;
 			row[places[i].rank] = places[i].collective;
 			ranks->items[places[i].rank].match[places[i].collective] = number;
 			ranks->matches[number].seen++;

@@ -88,6 +88,7 @@ bool tokens_count(const struct rank_analysis *rank, const bool *used, struct tok
 		if (rows > largest) {
 			largest = rows;
 			embedded = 0;
+			ret->micro_batch = ret->sequence_length = NULL_I64;
 		}
 		if (rows < largest)
 			continue;

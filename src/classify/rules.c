@@ -13,9 +13,11 @@
 #include "base/mem.h"
 #include "classify/roles.h"
 
-#define RULES_MAX	4096	     /* rules in a file; more is a mistake, not a need */
-#define RULES_MAX_BYTES (1u << 20)   /* of a rules file */
-#define MATCH_LIMIT	(100 * 1000) /* PCRE2 steps a name: a pattern that blows up is an error */
+#define RULES_MAX	4096	      /* rules in a file; more is a mistake, not a need */
+#define RULES_MAX_BYTES (1u << 20)    /* of a rules file */
+#define MATCH_LIMIT	(1000 * 1000) /* PCRE2 steps a name: a pattern that blows up is an error */
+#define MATCH_MAX_BYTES 1024	      /* of a name: what tells names apart stands at their front */
+#define MAX_GROUPS	32
 
 extern const char embedded_names_rules[];
 
@@ -102,6 +104,9 @@ static bool compile(struct rule *rule, const char *pattern, size_t length, struc
 	pcre2_jit_compile(rule->code, PCRE2_JIT_COMPLETE);
 	const int group = pcre2_substring_number_from_name(rule->code, (PCRE2_SPTR) "unit");
 	rule->unit_group = group > 0 ? group : 0;
+	if (rule->unit_group >= MAX_GROUPS)
+		return err_set(err, ERR_USAGE, "line %u: more than %d groups before (?<unit>)",
+			rule->line, MAX_GROUPS);
 	return true;
 }
 
@@ -238,7 +243,8 @@ bool rules_match(const struct rules *rules, enum rule_domain domain, const char 
 	uint32_t length, struct rule_match *ret, struct err *err)
 {
 	*ret = (struct rule_match){0};
-	pcre2_match_data *data = pcre2_match_data_create(8, NULL);
+	length = length < MATCH_MAX_BYTES ? length : MATCH_MAX_BYTES;
+	pcre2_match_data *data = pcre2_match_data_create(MAX_GROUPS, NULL);
 	if (!data)
 		return err_set(err, ERR_NOMEM, "out of memory for the rules");
 	int result = PCRE2_ERROR_NOMATCH;
@@ -260,7 +266,8 @@ bool rules_match(const struct rules *rules, enum rule_domain domain, const char 
 		const int group = rule->unit_group;
 		if (group) {
 			ret->has_unit = true;
-			if (group < 8 && group < result && ends[2 * group] != PCRE2_UNSET) {
+			if (group < MAX_GROUPS && group < result &&
+				ends[2 * group] != PCRE2_UNSET) {
 				ret->unit_start = (uint32_t)ends[2 * group];
 				ret->unit_length =
 					(uint32_t)(ends[2 * group + 1] - ends[2 * group]);

@@ -52,6 +52,10 @@ static struct {
 
 static _Atomic bool is_open;
 static uint32_t version;
+/* Past the last call of CUPTI 13.4; ids that a version has not are refused one by one. */
+#define RUNTIME_CALLS_END 640
+#define DRIVER_CALLS_END  960
+
 static bool is_filtered; /* CUPTI itself filters the API calls */
 
 static const uint32_t kinds[] = {KIND_DEVICE, KIND_CONTEXT, KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2,
@@ -174,18 +178,19 @@ uint32_t cupti_version(void)
 	return version;
 }
 
-/* Calls that this version doesn't know are refused one by one. */
-static bool switch_calls(uint8_t enable)
+/*
+ * The API calls that nobody wants are taken out one by one of what the kinds bring.  The other way
+ * round, asking for the wanted ones without their kinds, brings nothing once the process has made
+ * its first call (seen with CUPTI 13.0 on driver 580).
+ */
+static void leave_out_calls(void)
 {
-	uint32_t done_count = 0;
-	for (uint32_t i = 0; i < wanted_call_count; i++) {
-		const struct wanted_call *call = &wanted_calls[i];
-		done_count +=
-			(call->domain == CALL_RUNTIME
-					? cupti.ActivityEnableRuntimeApi(call->cbid, enable)
-					: cupti.ActivityEnableDriverApi(call->cbid, enable)) == OK;
-	}
-	return done_count > 0;
+	for (uint32_t cbid = 1; cbid < RUNTIME_CALLS_END; cbid++)
+		if (wanted_call_find(CALL_RUNTIME, cbid) == UINT32_MAX)
+			(void)cupti.ActivityEnableRuntimeApi(cbid, 0);
+	for (uint32_t cbid = 1; cbid < DRIVER_CALLS_END; cbid++)
+		if (wanted_call_find(CALL_DRIVER, cbid) == UINT32_MAX)
+			(void)cupti.ActivityEnableDriverApi(cbid, 0);
 }
 
 void cupti_enable(void)
@@ -195,21 +200,17 @@ void cupti_enable(void)
 	/* Not a record for each "not ready" of a query. */
 	if (cupti.ActivityEnableAllSyncRecords)
 		(void)cupti.ActivityEnableAllSyncRecords(0);
-	is_filtered = is_filtered && switch_calls(1);
-	if (!is_filtered) {
-		(void)cupti.ActivityEnable(KIND_RUNTIME);
-		(void)cupti.ActivityEnable(KIND_DRIVER);
-	}
+	/* Where CUPTI can't filter, the decoder does. */
+	(void)cupti.ActivityEnable(KIND_RUNTIME);
+	(void)cupti.ActivityEnable(KIND_DRIVER);
+	if (is_filtered)
+		leave_out_calls();
 }
 
 void cupti_disable(void)
 {
-	if (is_filtered) {
-		(void)switch_calls(0);
-	} else {
-		(void)cupti.ActivityDisable(KIND_RUNTIME);
-		(void)cupti.ActivityDisable(KIND_DRIVER);
-	}
+	(void)cupti.ActivityDisable(KIND_RUNTIME);
+	(void)cupti.ActivityDisable(KIND_DRIVER);
 	for (size_t i = sizeof kinds / sizeof *kinds; i-- > 0;)
 		(void)cupti.ActivityDisable(kinds[i]);
 }

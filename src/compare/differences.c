@@ -9,6 +9,7 @@
 #include "attribute/facts.h"
 
 #define MAX_DIFFERENCES 24
+#define MOST_TOKENS	1e4  /* times the other run's tokens: beyond, nothing is the same */
 #define SAME_BYTES_FRAC 0.01 /* units pad their parameters differently */
 
 struct list {
@@ -61,6 +62,12 @@ static void find_blockers(struct list *list, const struct breakdown *a, const st
 		add(list, "model: %.2f GiB of parameters are gathered against %.2f GiB",
 			(double)fa->parameter_bytes / (1 << 30),
 			(double)fb->parameter_bytes / (1 << 30));
+	if (a->tokens_per_step > 0 && b->tokens_per_step > 0) {
+		const double ratio = (double)a->tokens_per_step / (double)b->tokens_per_step;
+		if (ratio > MOST_TOKENS || ratio < 1 / MOST_TOKENS)
+			add(list, "tokens a step: %" PRId64 " against %" PRId64, a->tokens_per_step,
+				b->tokens_per_step);
+	}
 	list->ret->comparable = list->ret->count == before;
 }
 
@@ -100,6 +107,8 @@ static bool same_units(const struct run_facts *a, const struct run_facts *b)
 		return false;
 	for (uint32_t i = 0; i < a->bill_count; i++) {
 		const struct bill *other = bill_of(b, a->bills[i].unit);
+		if (strcmp(a->bills[i].unit, "unknown") == 0)
+			continue;
 		if (!other ||
 			(a->bills[i].unit_bytes != NULL_I64 && other->unit_bytes != NULL_I64 &&
 				a->bills[i].unit_bytes != other->unit_bytes))
@@ -118,7 +127,7 @@ static void find_wrapping(struct list *list, const struct run_facts *a, const st
 	const uint32_t before = list->ret->count;
 	if (a->is_fsdp1 != b->is_fsdp1 || a->is_fsdp2 != b->is_fsdp2)
 		add(list, "%s against %s", fsdp_word(a), fsdp_word(b));
-	list->ret->same_units = same_units(a, b);
+	list->ret->same_units = same_units(a, b) && same_units(b, a);
 	if (!list->ret->same_units)
 		add(list, "units gathered: %" PRId64 " against %" PRId64 "%s", a->unit_count,
 			b->unit_count,

@@ -204,8 +204,8 @@ bool compare_runs(const struct breakdown *base, const struct breakdown *checkpoi
 	ret->differences = differences.items;
 	ret->difference_count = differences.count;
 	ret->checkpointing_is_only_difference = differences.checkpointing_is_only_difference;
-	if (base->tokens_per_step != NULL_I64 && checkpointed->tokens_per_step != NULL_I64 &&
-		base->tokens_per_step > 0) {
+	/* Runs that can't be compared are shown as they are. */
+	if (base->tokens_per_step > 0 && checkpointed->tokens_per_step > 0 && ret->comparable) {
 		ret->token_ratio =
 			(double)checkpointed->tokens_per_step / (double)base->tokens_per_step;
 		ret->normalised_to_tokens = base->tokens_per_step != checkpointed->tokens_per_step;

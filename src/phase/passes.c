@@ -131,18 +131,39 @@ static bool walk_thread(struct stack *stack, struct passes *passes, uint32_t thr
 	return true;
 }
 
-/* Micro-batches begin at the first forward sign after a backward node of the same step. */
+/* The first and the last node of each step. */
+static void find_backward(const struct host_steps *steps, const struct times *backward,
+	int64_t *first_ns, int64_t *last_ns)
+{
+	for (uint32_t s = 0; s < steps->count; s++)
+		first_ns[s] = last_ns[s] = NULL_I64;
+	for (uint32_t b = 0; b < backward->count; b++) {
+		const uint32_t step = host_steps_at(steps, backward->items[b]);
+		if (step == NULL_U32)
+			continue;
+		if (first_ns[step] == NULL_I64)
+			first_ns[step] = backward->items[b];
+		last_ns[step] = backward->items[b];
+	}
+}
+
+/*
+ * Micro-batches begin at the first forward sign after a backward node of the same step.  A sign
+ * that no node of its step follows, as loss.item() after the last backward, begins nothing.
+ */
 static bool find_micro_batches(const struct host_steps *steps, const struct times *forward,
 	const struct times *backward, struct passes *passes, struct err *err)
 {
-	passes->last_forward_ns =
-		arena_new(&passes->arena, steps->count, sizeof *passes->last_forward_ns, err);
-	passes->first_backward_ns =
-		arena_new(&passes->arena, steps->count, sizeof *passes->first_backward_ns, err);
-	if (!passes->last_forward_ns || !passes->first_backward_ns)
-		return false;
+	int64_t **columns[] = {
+		&passes->last_forward_ns, &passes->first_backward_ns, &passes->last_backward_ns};
+	for (uint32_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+		*columns[c] = arena_new(&passes->arena, steps->count, sizeof **columns[c], err);
+		if (!*columns[c])
+			return false;
+	}
+	find_backward(steps, backward, passes->first_backward_ns, passes->last_backward_ns);
 	for (uint32_t s = 0; s < steps->count; s++)
-		passes->last_forward_ns[s] = passes->first_backward_ns[s] = NULL_I64;
+		passes->last_forward_ns[s] = NULL_I64;
 
 	struct times found = {0};
 	uint32_t step = NULL_U32, b = 0;
@@ -150,22 +171,20 @@ static bool find_micro_batches(const struct host_steps *steps, const struct time
 	bool ok = true;
 	for (uint32_t f = 0; f < forward->count && ok; f++) {
 		const int64_t at_ns = forward->items[f];
+		const uint32_t now = host_steps_at(steps, at_ns);
+		if (now != NULL_U32 && passes->last_backward_ns[now] != NULL_I64 &&
+			at_ns > passes->last_backward_ns[now])
+			continue;
 		for (; b < backward->count && backward->items[b] < at_ns; b++)
 			after_backward = after_backward ||
 					 (step != NULL_U32 &&
 						 backward->items[b] >= steps->items[step].start_ns);
-		const uint32_t now = host_steps_at(steps, at_ns);
 		if (now == step && after_backward)
 			ok = times_push(&found, at_ns, err);
 		after_backward = false;
 		step = now;
 		if (now != NULL_U32)
 			passes->last_forward_ns[now] = at_ns;
-	}
-	for (b = 0; b < backward->count; b++) {
-		const uint32_t now = host_steps_at(steps, backward->items[b]);
-		if (now != NULL_U32 && passes->first_backward_ns[now] == NULL_I64)
-			passes->first_backward_ns[now] = backward->items[b];
 	}
 	passes->micro_batch_ns = found.items;
 	passes->micro_batch_count = found.count;

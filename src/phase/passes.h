@@ -31,6 +31,7 @@ struct passes {
 	uint32_t micro_batch_count;
 	int64_t *last_forward_ns;   /* of each step, NULL_I64 if none */
 	int64_t *first_backward_ns; /* of each step, NULL_I64 if none */
+	int64_t *last_backward_ns;  /* of each step, NULL_I64 if none */
 };
 
 bool passes_make(const struct trace *trace, const struct roles *roles,

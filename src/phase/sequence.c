@@ -180,6 +180,21 @@ static void set_phase(struct launch *launch, enum phase phase)
 	launch->how = HOW_MATCHED;
 }
 
+/* The number of the last backward launch of `step`, looked for from launch `from` on; `from` - 1 if
+ * none follows. */
+static uint32_t last_backward(
+	const struct shots *shots, const struct phases *phases, uint32_t from, uint32_t step)
+{
+	uint32_t last = from - 1;
+	for (uint32_t i = from; i < shots->count; i++) {
+		if (phases->launches[shots->items[i].op].step != step)
+			break;
+		if (shots->items[i].backward)
+			last = i;
+	}
+	return last;
+}
+
 bool sequence_tell_phases(const struct trace *trace, const struct roles *roles,
 	struct phases *phases, struct err *err)
 {
@@ -214,7 +229,7 @@ bool sequence_tell_phases(const struct trace *trace, const struct roles *roles,
 				k.backward_op[k.backward_count] = op;
 				k.backward[k.backward_count++] = signature(&trace->gpu_ops, op);
 			}
-		} else if (after_backward) {
+		} else if (after_backward && i > last_backward(&shots, phases, i, step)) {
 			set_phase(launch, PHASE_OPTIMIZER);
 		} else {
 			set_phase(launch, PHASE_FORWARD);

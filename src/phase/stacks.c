@@ -78,7 +78,8 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 	}
 	if (op_is_fsdp_hook(role)) {
 		c.hook = role;
-		c.range = role == OP_FSDP_OP ? c.range : host_op;
+		/* Newer versions have a range for the copy-in, inside the gather's own. */
+		c.range = role == OP_FSDP_OP || parent->in_gather ? c.range : host_op;
 		c.prefetched = c.prefetched || is_prefetch(role);
 		c.in_gather = c.in_gather || role == OP_FSDP2_GATHER;
 		c.is_copy_out = c.is_copy_out || role == OP_FSDP2_COPY_OUT;
@@ -91,7 +92,8 @@ struct context context_enter(const struct trace *trace, const struct roles *role
 		c.hook = 0;
 		c.range = NULL_U32;
 	}
-	c.under_forward_op = c.under_forward_op || c.is_forward_op || role == OP_MARK_FORWARD;
+	c.under_forward_op = c.under_forward_op || c.is_forward_op || role == OP_MARK_FORWARD ||
+			     role == OP_FSDP1_FORWARD || c.compiled == 1;
 	if (c.base == PHASE_BACKWARD && context_recomputes(&c))
 		c.base = PHASE_RECOMPUTE;
 	return c;

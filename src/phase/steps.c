@@ -1,6 +1,7 @@
 #include "phase/steps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int by_start(const void *a, const void *b)
 {
@@ -78,8 +79,10 @@ static bool collect_optimizer(const struct trace *trace, const struct roles *rol
 		if (ops->start_ns[i] < first_ns)
 			first_ns = ops->start_ns[i];
 	uint32_t kept = 0;
+	bool has_step = false; /* zero_grad alone ends no step */
 	for (uint32_t i = 0; i < steps->count; i++) {
 		bool followed = false;
+		has_step = has_step || strncmp(steps->items[i].name, "Optimizer.step", 14) == 0;
 		if (i + 1 < steps->count) {
 			const int64_t from = steps->items[i].end_ns,
 				      to = steps->items[i + 1].start_ns;
@@ -87,8 +90,11 @@ static bool collect_optimizer(const struct trace *trace, const struct roles *rol
 				followed = ops->start_ns[j] >= from && ops->start_ns[j] < to &&
 					   ops->sequence[j] != NULL_I64;
 		}
-		if (!followed && i + 1 < steps->count)
+		if ((!followed && i + 1 < steps->count) || !has_step) {
+			has_step = has_step && !followed;
 			continue;
+		}
+		has_step = false;
 		struct host_step *step = &steps->items[kept];
 		step->end_ns = steps->items[i].end_ns;
 		step->start_ns = kept ? steps->items[kept - 1].end_ns : first_ns;

@@ -355,6 +355,10 @@ static void most_micro_batches(void **state)
 		NODE(1, 1300, 1350, "MmBackward0"),
 		OP(0, 1420, 1430, "aten::mm"),
 		K(0, 1422, BATCH(2)),
+		NODE(1, 1500, 1550, "MmBackward0"),
+		/* loss.item() after the last backward begins none */
+		OP(0, 1620, 1630, "aten::item"),
+		K(0, 1622, BATCH(2)),
 	};
 	list_check(events, COUNT(events), three_micro_batches);
 }

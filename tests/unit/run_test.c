@@ -120,8 +120,7 @@ static void refuses_in_one_line(void **state)
 		{"a.json", "{\"a\": 1}", 8, "a JSON document without traceEvents"},
 		{"b.json", "[[1, 2]]", 8, "a JSON list without trace events"},
 		{"c.json", "{\"schemaVersion\": 1, \"dev", 25, "ends before its traceEvents"},
-		{"a.db", "SQLite format 3\0rest", 20,
-			"a SQLite database that this program did not"},
+		{"a.db", "SQLite format 3\0rest", 20, "a SQLite database of another program"},
 		{"d.json", "\"text\"", 6, "neither an object nor a list"},
 	};
 	char folder[256];
