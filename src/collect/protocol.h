@@ -14,7 +14,8 @@
  * empty) inquest:recompute:R:NAME       its recomputation any other text, e.g. "FSDP::all_gather
  * (layers.3)": a range of the framework, kept as it is marks: inquest:value:NAME:NUMBER      a
  * number of the step at hand: peak_allocated_bytes, peak_reserved_bytes, alloc_retries, tokens (one
- * rank's), micro_batch, sequence_length, forward_flop, recompute_flop, backward_flop
+ * rank's), micro_batch, sequence_length, forward_flop, recompute_flop, backward_flop,
+ *                                    flop_counted (1 in the step whose FLOPs were counted: slower)
  *
  * In the file: markers become rows of `marker` (kind by enum marker_kind, region, name, value), and
  * every push/pop range, markers too, becomes a row of `host_op` with kind annotation, so that the
@@ -33,6 +34,8 @@
 #define INQUEST_ENV_PARENT "INQUEST_RECORD_PARENT"
 /* The collector's own path, so that the hook and the collector can find it. */
 #define INQUEST_ENV_COLLECTOR "INQUEST_RECORD_COLLECTOR"
+/* Set: the hook counts no FLOPs. */
+#define INQUEST_ENV_NO_FLOPS "INQUEST_RECORD_NO_FLOPS"
 /* For tests: the libcupti to load instead of the system's. */
 #define INQUEST_ENV_CUPTI "INQUEST_RECORD_CUPTI"
 

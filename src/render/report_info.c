@@ -116,8 +116,10 @@ static void note_missing(struct report *report, const struct inventory *inventor
 	for (uint32_t i = 0; i < inventory->run_count; i++)
 		for (uint32_t k = 0; k < inventory->runs[i].rank_count; k++) {
 			const struct trace_has *has = &inventory->runs[i].ranks[k].has;
-			all.shapes = all.shapes && has->shapes;
-			all.memory = all.memory && has->memory;
+			/* The recorder's markers say tokens, FLOPs and peaks by themselves. */
+			const bool marked = inventory->runs[i].ranks[k].source == SOURCE_RECORDER;
+			all.shapes = all.shapes && (has->shapes || marked);
+			all.memory = all.memory && (has->memory || marked);
 			all.nccl = all.nccl && has->nccl;
 		}
 	if (!all.shapes)
