@@ -58,9 +58,10 @@ static uint32_t version;
 
 static bool is_filtered; /* CUPTI itself filters the API calls */
 
-static const uint32_t kinds[] = {KIND_DEVICE, KIND_CONTEXT, KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2,
-	KIND_MEMSET, KIND_SYNCHRONIZATION, KIND_CUDA_EVENT, KIND_EXTERNAL, KIND_OVERHEAD,
-	KIND_MEMORY2};
+static const uint32_t early_kinds[] = {KIND_DEVICE, KIND_CONTEXT};
+
+static const uint32_t kinds[] = {KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
+	KIND_SYNCHRONIZATION, KIND_CUDA_EVENT, KIND_EXTERNAL, KIND_OVERHEAD, KIND_MEMORY2};
 
 static void on_callback(void *user, int domain, uint32_t cbid, const void *data)
 {
@@ -164,6 +165,10 @@ bool cupti_begin(char *reason, size_t bytes)
 		(void)cupti.ActivityFlushPeriod(FLUSH_MS);
 	is_filtered = version >= CUPTI_VERSION_12_5 && cupti.ActivityEnableRuntimeApi &&
 		      cupti.ActivityEnableDriverApi;
+	/* Devices and contexts announce themselves once, when they come up: listen from the start.
+	 */
+	for (size_t i = 0; i < sizeof early_kinds / sizeof *early_kinds; i++)
+		(void)cupti.ActivityEnable(early_kinds[i]);
 	atomic_store_explicit(&is_open, true, memory_order_release);
 	return true;
 }
