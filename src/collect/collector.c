@@ -186,10 +186,13 @@ static void after_finish(void)
 
 static void at_exit(void)
 {
-	if (atomic_load(&state) != STATE_RUNNING)
-		return;
-	writer_ask(WRITER_FINISH);
-	writer_wait(EXIT_LIMIT_NS);
+	if (atomic_load(&state) == STATE_RUNNING) {
+		writer_ask(WRITER_FINISH);
+		writer_wait(EXIT_LIMIT_NS);
+	}
+	/* Our handler may be what woke the program up to exit: it must not look as if it had ended
+	 * by itself. */
+	guest_die_if_told();
 	guest_release_term();
 }
 

@@ -88,8 +88,11 @@ void guest_release_term(void)
 
 void guest_die_if_told(void)
 {
-	if (atomic_load(&was_told))
-		put_back_and_raise();
+	if (!atomic_load(&was_told))
+		return;
+	put_back_and_raise();
+	/* Where this thread may take it, it has died by now. */
+	(void)raise(SIGTERM);
 }
 
 bool guest_watch_fork(void (*in_child)(void))

@@ -135,6 +135,24 @@ static void test_sigkill(void **state)
 	assert_hundred("rank0.inq");
 }
 
+/* The signal ends a sleep, and the program would exit of itself before the writer is done. */
+static void end_at_any_signal(const struct trainee *t)
+{
+	launch_many(t, 100);
+	t->sleep_ms(300);
+	raise(SIGTERM);
+}
+
+static void test_sigterm_at_exit(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		train(end_at_any_signal, -SIGTERM);
+		assert_hundred("rank0.inq");
+		clear_folder();
+	}
+}
+
 static void exit_seven(int number)
 {
 	(void)number;
@@ -483,6 +501,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test_setup(test_no_rank, trainee_set_up),
 		cmocka_unit_test_setup(test_restart, trainee_set_up),
 		cmocka_unit_test_setup(test_sigterm, trainee_set_up),
+		cmocka_unit_test_setup(test_sigterm_at_exit, trainee_set_up),
 		cmocka_unit_test_setup(test_sigkill, trainee_set_up),
 		cmocka_unit_test_setup(test_sigterm_handled, trainee_set_up),
 		cmocka_unit_test_setup(test_sigterm_handled_later, trainee_set_up),
