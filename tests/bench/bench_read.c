@@ -1,12 +1,14 @@
 /*
- * Does one stage of reading on one file and prints what it took: seconds, megabytes of JSON, peak
- * memory in KiB.  A process a measurement, so that peaks are its own.  For bench.py.
+ * Does the work up to one stage on a file, or a run, and prints what it took: seconds, processor
+ * seconds, peak memory in KiB.  A process a measurement, so that peaks are its own.  For bench.py.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "attribute/analysis.h"
 #include "read/byte_window.h"
 #include "read/json_scan.h"
 #include "read/run.h"
@@ -19,12 +21,11 @@ static double now(void)
 }
 
 /* All bytes through the window and nothing else. */
-static uint64_t drain(struct byte_window *window)
+static void drain(struct byte_window *window)
 {
 	do
 		window->at = window->end;
 	while (byte_window_more(window));
-	return byte_window_offset(window);
 }
 
 /* Every value looked at strictly, and none kept. */
@@ -52,7 +53,7 @@ static bool walk(struct json_scan *scan)
 	}
 }
 
-static bool measure_window(const char *stage, const char *path, uint64_t *ret_bytes)
+static bool measure_window(const char *stage, const char *path)
 {
 	struct byte_window window;
 	struct json_scan scan;
@@ -68,22 +69,29 @@ static bool measure_window(const char *stage, const char *path, uint64_t *ret_by
 		json_scan_start(&scan, &window);
 		is_done = strcmp(stage, "skip") == 0 ? json_skip(&scan) : walk(&scan);
 	}
-	*ret_bytes = byte_window_offset(&window);
 	byte_window_done(&window);
 	return is_done;
 }
 
-static bool measure_columns(const char *path)
+/* The traces of a run, and with `is_whole` what a command would then print. */
+static bool measure_run(const char *path, uint32_t thread_count, bool is_whole)
 {
-	struct run run;
+	struct run run = {0};
 	struct err err = {0};
-	const struct read_options options = {.thread_count = 1};
-	if (!run_read(path, &options, &run, &err)) {
+	struct breakdown breakdown = {0};
+	const struct read_options options = {.thread_count = thread_count};
+	const struct analysis_options analysis = {
+		.tokens_per_step = NULL_I64, .thread_count = thread_count};
+	struct rules *rules = is_whole ? rules_load(NULL, &err) : NULL;
+	bool is_done = (rules || !is_whole) && run_read(path, &options, &run, &err);
+	if (is_done && is_whole)
+		is_done = breakdown_make(&run, rules, &analysis, &breakdown, &err);
+	if (!is_done)
 		fprintf(stderr, "%s\n", err.msg);
-		return false;
-	}
+	breakdown_done(&breakdown);
 	run_done(&run);
-	return true;
+	rules_free(rules);
+	return is_done;
 }
 
 /* Of this program alone: getrusage's peak begins with that of the process that forked it. */
@@ -102,15 +110,18 @@ static long peak_kib(void)
 
 int main(int count, char **arguments)
 {
-	if (count != 3) {
-		fprintf(stderr, "usage: bench_read bytes|skip|walk|columns FILE\n");
+	if (count != 4) {
+		fprintf(stderr,
+			"usage: bench_read bytes|skip|walk|columns|partition RUN THREADS\n");
 		return 2;
 	}
-	uint64_t bytes = 0;
+	const char *stage = arguments[1], *path = arguments[2];
+	const uint32_t thread_count = (uint32_t)strtoul(arguments[3], NULL, 10);
+	const bool is_whole = strcmp(stage, "partition") == 0;
 	const double start = now();
-	const bool is_done = strcmp(arguments[1], "columns") == 0
-				     ? measure_columns(arguments[2])
-				     : measure_window(arguments[1], arguments[2], &bytes);
+	const bool is_done = is_whole || strcmp(stage, "columns") == 0
+				     ? measure_run(path, thread_count, is_whole)
+				     : measure_window(stage, path);
 	const double seconds = now() - start;
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
