@@ -84,6 +84,7 @@ struct walker {
 	uint32_t rank;
 	int64_t at_ns;	  /* the walk has owners for all that is later */
 	uint32_t stalled; /* hops since time last moved */
+	uint32_t near;	  /* the interval looked at last: going back, the next is the one before */
 };
 
 static bool own(
@@ -103,13 +104,26 @@ static bool own(
 	return true;
 }
 
+/* partition_at, where the answer is `near` or just before it at once. */
+static uint32_t interval_at(const struct partition *partition, uint32_t near, int64_t at_ns)
+{
+	const struct interval *items = partition->items;
+	for (uint32_t i = near; i < partition->count && i + 2 > near; i--) {
+		const bool is_last = i + 1 == partition->count;
+		if (items[i].start_ns <= at_ns && (is_last || items[i + 1].start_ns > at_ns))
+			return i;
+	}
+	return partition_at(partition, at_ns);
+}
+
 /* One interval back, or one hop. */
 static bool step_back(struct walker *walker, int64_t border_ns, struct err *err)
 {
 	const struct ranks *ranks = walker->ranks;
 	const struct rank_analysis *rank = &ranks->items[walker->rank];
 	const int64_t local_ns = walker->at_ns - rank->clock_ns;
-	const uint32_t at = partition_at(&rank->partition, local_ns - 1);
+	const uint32_t at = interval_at(&rank->partition, walker->near, local_ns - 1);
+	walker->near = at;
 	if (at == NULL_U32)
 		return own(walker, NULL, border_ns, err);
 	const struct interval *interval = &rank->partition.items[at];
@@ -138,6 +152,7 @@ static bool step_back(struct walker *walker, int64_t border_ns, struct err *err)
 		.to = match->last,
 		.ns = hop_ns - start_ns};
 	walker->rank = match->last;
+	walker->near = NULL_U32;
 	walker->stalled++;
 	return walker->visitor->hop(walker->visitor->context, &hop, err);
 }
@@ -154,7 +169,8 @@ bool path_walk(const struct ranks *ranks, uint32_t start_rank, const struct path
 			.visitor = visitor,
 			.step = step,
 			.rank = end.rank,
-			.at_ns = end.at_ns};
+			.at_ns = end.at_ns,
+			.near = NULL_U32};
 		ret_wall_ns[step] = end.at_ns - start.at_ns;
 		/* Clocks that nothing relates can put a step's end before its start: no path there.
 		 */
