@@ -460,12 +460,11 @@ bool json_leave(struct json_scan *scan)
 bool json_skip(struct json_scan *scan)
 {
 	struct decimal plain;
-	if (json_take_number(scan, &plain))
+	if (*scan->window->at != '[' && json_take_number(scan, &plain))
 		return true;
 	if (scan->problem)
 		return false;
-	const enum json_kind kind = json_peek(scan);
-	switch (kind) {
+	switch (json_peek(scan)) {
 	case SCAN_OBJECT:
 	case SCAN_ARRAY:
 		scan->window->at++;
