@@ -11,6 +11,7 @@
 #include "attribute/shapes.h"
 #include "attribute/sums.h"
 #include "base/mem.h"
+#include "trace/key_map.h"
 
 #define SKEW_NS 100000 /* clocks that differ by more are worth a word */
 
@@ -192,6 +193,48 @@ static bool add_tokens(const struct ranks *ranks, const struct analysis_options 
 	return true;
 }
 
+/* The shortest collective of each kind and size. */
+struct shortest {
+	struct key_map map; /* (kind, bytes) to a number below */
+	int64_t *ns;
+};
+
+static void shortest_done(struct shortest *shortest)
+{
+	key_map_done(&shortest->map);
+	mem_free(shortest->ns);
+}
+
+/* There is one, as this is itself among them. */
+static int64_t shortest_like(
+	const struct shortest *shortest, const struct collective_table *collectives, uint32_t c)
+{
+	return shortest
+		->ns[key_map_get(&shortest->map, collectives->kind[c], collectives->recv_bytes[c])];
+}
+
+static bool find_shortest(const struct trace *trace, struct shortest *ret, struct err *err)
+{
+	const struct collective_table *collectives = &trace->collectives;
+	const struct gpu_op_table *ops = &trace->gpu_ops;
+	ret->ns = mem_new(collectives->head.count, sizeof *ret->ns, err);
+	for (uint32_t c = 0; ret->ns && c < collectives->head.count; c++) {
+		const uint32_t op = collectives->gpu_op_id[c];
+		const uint8_t kind = collectives->kind[c];
+		const int64_t bytes = collectives->recv_bytes[c];
+		if (op == NULL_U32)
+			continue;
+		const int64_t ns = ops->end_ns[op] - ops->start_ns[op];
+		const uint32_t known = key_map_get(&ret->map, kind, bytes);
+		const uint32_t number = known == NULL_U32 ? ret->map.count : known;
+		if (known == NULL_U32 && !key_map_put(&ret->map, kind, bytes, number, err))
+			return false;
+		if (known == NULL_U32 || ns < ret->ns[number])
+			ret->ns[number] = ns;
+	}
+	return ret->ns != NULL;
+}
+
 /*
  * With one rank's trace the others' arrivals are not known; but of collectives of one kind and size
  * the shortest shows what the transfer takes, and what is blocked beyond it waited for peers.
@@ -202,19 +245,10 @@ static bool peer_wait_at_least(
 	const struct rank_analysis *rank = &ranks->items[0];
 	const struct collective_table *collectives = &rank->trace->collectives;
 	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
-	int64_t *shortest_ns = mem_new(collectives->head.count, sizeof *shortest_ns, err);
-	if (!shortest_ns)
+	struct shortest shortest = {0};
+	if (!find_shortest(rank->trace, &shortest, err)) {
+		shortest_done(&shortest);
 		return false;
-	for (uint32_t c = 0; c < collectives->head.count; c++) {
-		shortest_ns[c] = INT64_MAX;
-		for (uint32_t other = 0; other < collectives->head.count; other++) {
-			const uint32_t op = collectives->gpu_op_id[other];
-			if (op == NULL_U32 || collectives->kind[other] != collectives->kind[c] ||
-				collectives->recv_bytes[other] != collectives->recv_bytes[c])
-				continue;
-			const int64_t ns = ops->end_ns[op] - ops->start_ns[op];
-			shortest_ns[c] = ns < shortest_ns[c] ? ns : shortest_ns[c];
-		}
 	}
 	int64_t sum_ns = 0;
 	for (uint32_t i = 0; i < rank->partition.count; i++) {
@@ -226,13 +260,14 @@ static bool peer_wait_at_least(
 		if (c == NULL_U32 || collectives->recv_bytes[c] == NULL_I64)
 			continue;
 		/* The transfer itself is the last part: what is blocked before it waited. */
-		const int64_t begins_ns = ops->end_ns[interval->gpu_op_id] - shortest_ns[c];
+		const int64_t begins_ns =
+			ops->end_ns[interval->gpu_op_id] - shortest_like(&shortest, collectives, c);
 		const int64_t end_ns = interval->end_ns < begins_ns ? interval->end_ns : begins_ns;
 		sum_ns += end_ns > interval->start_ns ? end_ns - interval->start_ns : 0;
 	}
 	if (breakdown->ranks[0].steps_used)
 		breakdown->peer_wait_at_least_ns = sum_ns / breakdown->ranks[0].steps_used;
-	mem_free(shortest_ns);
+	shortest_done(&shortest);
 	return true;
 }
 
