@@ -2,6 +2,7 @@
  * Does the work up to one stage on a file, or a run, and prints what it took: seconds, processor
  * seconds, peak memory in KiB.  A process a measurement, so that peaks are its own.  For bench.py.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,9 @@ int main(int count, char **arguments)
 	const char *stage = arguments[1], *path = arguments[2];
 	const uint32_t thread_count = (uint32_t)strtoul(arguments[3], NULL, 10);
 	const bool is_whole = strcmp(stage, "partition") == 0;
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* as the command does */
+#endif
 	const double start = now();
 	const bool is_done = is_whole || strcmp(stage, "columns") == 0
 				     ? measure_run(path, thread_count, is_whole)
