@@ -14,7 +14,7 @@ static bool make_buffer(struct byte_window *window, size_t window_bytes, struct 
 		window_bytes = BYTE_WINDOW_LEAST;
 	window->hold = NO_HOLD;
 	window->capacity = window_bytes;
-	window->buffer = mem_new(window_bytes + BYTE_WINDOW_PADDING, 1, err);
+	window->own = window->buffer = mem_new(window_bytes + BYTE_WINDOW_PADDING, 1, err);
 	window->at = window->end = window->buffer;
 	return window->buffer != NULL;
 }
@@ -43,7 +43,7 @@ bool byte_window_over(struct byte_window *window, const char *bytes, size_t leng
 
 void byte_window_read_ahead(struct byte_window *window)
 {
-	if (!window->pump && byte_source_encoding(window->source) != BYTES_PLAIN)
+	if (!window->pump)
 		window->pump = byte_pump_start(window->source);
 }
 
@@ -51,50 +51,94 @@ void byte_window_done(struct byte_window *window)
 {
 	byte_pump_stop(window->pump);
 	byte_source_close(window->source);
-	mem_free(window->buffer);
+	mem_free(window->own);
 	*window = (struct byte_window){0};
 }
 
-/* Makes room after the bytes that stay: moves them to the front, or doubles the buffer. */
-static bool make_room(struct byte_window *window)
+/* The bytes that stay, from buffer + `*ret_gone` to `end`. */
+static size_t kept_bytes(const struct byte_window *window, size_t *ret_gone)
 {
 	const uint64_t at = byte_window_offset(window);
-	const uint64_t keep_from = window->hold < at ? window->hold : at;
-	const size_t gone = (size_t)(keep_from - window->base);
-	const size_t kept = (size_t)(window->end - window->buffer) - gone;
-	size_t at_index = (size_t)(window->at - window->buffer);
+	*ret_gone = (size_t)((window->hold < at ? window->hold : at) - window->base);
+	return (size_t)(window->end - window->buffer) - *ret_gone;
+}
+
+/* The bytes that stay are now at `buffer`, where `held` bytes are. */
+static void move_to(struct byte_window *window, char *buffer, size_t gone, size_t held)
+{
+	const size_t at_index = (size_t)(window->at - window->buffer) - gone;
+	window->buffer = buffer;
+	window->base += gone;
+	window->at = buffer + at_index;
+	window->end = buffer + held;
+}
+
+/* Makes room after the bytes that stay: moves them to the front of `own`, perhaps doubled. */
+static bool make_room(struct byte_window *window)
+{
+	size_t gone;
+	const size_t kept = kept_bytes(window, &gone);
 	/* Growing at half full keeps the bytes moved below the bytes read. */
 	if (kept > window->capacity / 2) {
 		if (window->capacity >= BYTE_WINDOW_LIMIT) {
 			window->is_overfull = true;
 			return false;
 		}
+		const bool is_own = window->buffer == window->own;
+		const size_t at_index = (size_t)(window->at - window->buffer);
+		const size_t end_index = (size_t)(window->end - window->buffer);
 		const size_t capacity = window->capacity * 2;
-		if (!mem_resize(&window->buffer, capacity + BYTE_WINDOW_PADDING, 1, &window->err))
+		if (!mem_resize(&window->own, capacity + BYTE_WINDOW_PADDING, 1, &window->err))
 			return false;
 		window->capacity = capacity;
+		if (is_own) {
+			window->buffer = window->own;
+			window->at = window->own + at_index;
+			window->end = window->own + end_index;
+		}
 	}
-	memmove(window->buffer, window->buffer + gone, kept);
-	at_index -= gone;
-	window->base += gone;
-	window->at = window->buffer + at_index;
-	window->end = window->buffer + kept;
+	memmove(window->own, window->buffer + gone, kept);
+	move_to(window, window->own, gone, kept);
+	return true;
+}
+
+/* Looks at the next piece read ahead where it lies.  False if it must be copied. */
+static bool view_piece(struct byte_window *window, size_t *ret_got)
+{
+	size_t gone;
+	const size_t kept = kept_bytes(window, &gone);
+	/* A smaller window was asked for to be one. */
+	if (!window->pump || window->capacity < BYTE_WINDOW_DEFAULT || kept > BYTE_PUMP_FRONT ||
+		!byte_pump_can_view(window->pump))
+		return false;
+	char *bytes;
+	if (!byte_pump_view(
+		    window->pump, window->buffer + gone, kept, &bytes, ret_got, &window->err))
+		*ret_got = 0;
+	move_to(window, bytes, gone, kept + *ret_got);
+	return true;
+}
+
+static bool copy_more(struct byte_window *window, size_t *ret_got)
+{
+	if (!make_room(window))
+		return false;
+	const size_t held = (size_t)(window->end - window->buffer);
+	char *to = window->own + held;
+	const size_t room = window->capacity - held;
+	if (!(window->pump ? byte_pump_read(window->pump, to, room, ret_got, &window->err)
+			   : byte_source_read(window->source, to, room, ret_got, &window->err)))
+		*ret_got = 0;
+	window->end = to + *ret_got;
+	memset(to + *ret_got, 0, BYTE_WINDOW_PADDING);
 	return true;
 }
 
 bool byte_window_more(struct byte_window *window)
 {
-	if (window->is_at_end || !make_room(window))
-		return false;
-	const size_t held = (size_t)(window->end - window->buffer);
 	size_t got = 0;
-	char *to = window->buffer + held;
-	const size_t room = window->capacity - held;
-	if (!(window->pump ? byte_pump_read(window->pump, to, room, &got, &window->err)
-			   : byte_source_read(window->source, to, room, &got, &window->err)))
-		got = 0;
-	window->end = window->buffer + held + got;
-	memset(window->buffer + held + got, 0, BYTE_WINDOW_PADDING);
+	if (window->is_at_end || (!view_piece(window, &got) && !copy_more(window, &got)))
+		return false;
 	if (got == 0) {
 		window->is_at_end = true;
 		window->is_truncated = byte_source_is_truncated(window->source);

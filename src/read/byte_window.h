@@ -27,8 +27,9 @@ struct byte_window {
 	const char *end; /* after the last byte in memory */
 	uint64_t hold;	 /* offset from which bytes must stay, or NO_HOLD */
 	uint64_t base;	 /* offset of buffer[0] */
-	char *buffer;
-	size_t capacity;
+	char *buffer;	 /* `own`, or a piece that was read ahead, looked at where it lies */
+	char *own;
+	size_t capacity;	/* of `own` */
 	struct byte_pump *pump; /* NULL unless the source is read ahead */
 	struct byte_source *source;
 	bool is_at_end;	   /* nothing follows `end` */
@@ -45,7 +46,7 @@ bool byte_window_open(
 bool byte_window_over(struct byte_window *window, const char *bytes, size_t length,
 	size_t window_bytes, struct err *err);
 
-/* Decompresses in another thread from now on, if that can be; plain files gain nothing by it. */
+/* Reads and decompresses in another thread from now on, if that can be. */
 void byte_window_read_ahead(struct byte_window *window);
 
 void byte_window_done(struct byte_window *window);
