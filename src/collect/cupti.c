@@ -7,7 +7,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "collect/calls.h"
 #include "collect/cupti_buffers.h"
 #include "collect/cupti_calls.h"
 #include "collect/cupti_layout.h"
@@ -18,6 +20,10 @@
 #define FLUSH_FORCED  1u
 #define FLUSH_MS      1000u
 #define THREAD_SYSTEM 1u
+
+/* Domains of callbacks. */
+#define CALLBACK_DRIVER	 1
+#define CALLBACK_RUNTIME 2
 
 /* Attributes. */
 #define ZEROED_BUFFERS	   5u
@@ -42,7 +48,8 @@
 	X(ActivityEnableAllSyncRecords, false, (uint8_t enable))                                 \
 	X(SetThreadIdType, false, (uint32_t type))                                               \
 	X(ActivityPushExternalCorrelationId, true, (uint32_t kind, uint64_t id))                 \
-	X(ActivityPopExternalCorrelationId, true, (uint32_t kind, uint64_t * last))
+	X(ActivityPopExternalCorrelationId, true, (uint32_t kind, uint64_t * last))              \
+	X(EnableCallback, false, (uint32_t enable, void *subscriber, int domain, uint32_t cbid))
 
 #define X(name, needed, parameters) int(*name) parameters;
 static struct {
@@ -56,17 +63,14 @@ static uint32_t version;
 #define RUNTIME_CALLS_END 640
 #define DRIVER_CALLS_END  960
 
+static bool by_callback; /* API calls come as callbacks, not as records */
+static void *subscriber;
 static bool is_filtered; /* CUPTI itself filters the API calls */
 
 static const uint32_t early_kinds[] = {KIND_DEVICE, KIND_CONTEXT};
 
 static const uint32_t kinds[] = {KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
 	KIND_SYNCHRONIZATION, KIND_CUDA_EVENT, KIND_EXTERNAL, KIND_OVERHEAD, KIND_MEMORY2};
-
-static void on_callback(void *user, int domain, uint32_t cbid, const void *data)
-{
-	(void)user, (void)domain, (void)cbid, (void)data;
-}
 
 static bool fail(char *reason, size_t bytes, const char *what, int result)
 {
@@ -147,10 +151,8 @@ bool cupti_begin(char *reason, size_t bytes)
 	int result = cupti.GetVersion(&version);
 	if (result != OK)
 		return fail(reason, bytes, "cuptiGetVersion", result);
-	/* Nothing of its callbacks is needed, only the place: without it another tool would take
-	 * away our buffers. */
-	void *subscriber = NULL;
-	result = cupti.Subscribe(&subscriber, (void *)on_callback, NULL);
+	/* Without the place of the subscriber another tool would take away our buffers. */
+	result = cupti.Subscribe(&subscriber, (void *)calls_on_callback, NULL);
 	if (result != OK)
 		return fail(reason, bytes, "cuptiSubscribe", result);
 	set_attributes();
@@ -163,6 +165,7 @@ bool cupti_begin(char *reason, size_t bytes)
 		return fail(reason, bytes, "cuptiActivityRegisterCallbacks", result);
 	if (cupti.ActivityFlushPeriod)
 		(void)cupti.ActivityFlushPeriod(FLUSH_MS);
+	by_callback = cupti.EnableCallback != NULL;
 	is_filtered = version >= CUPTI_VERSION_12_5 && cupti.ActivityEnableRuntimeApi &&
 		      cupti.ActivityEnableDriverApi;
 	/* Devices and contexts announce themselves once, when they come up: listen from the start.
@@ -198,6 +201,14 @@ static void leave_out_calls(void)
 			(void)cupti.ActivityEnableDriverApi(cbid, 0);
 }
 
+static void switch_callbacks(uint32_t enable)
+{
+	for (uint32_t i = 0; i < wanted_call_count; i++)
+		(void)cupti.EnableCallback(enable, subscriber,
+			wanted_calls[i].domain == CALL_RUNTIME ? CALLBACK_RUNTIME : CALLBACK_DRIVER,
+			wanted_calls[i].cbid);
+}
+
 void cupti_enable(void)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -205,6 +216,11 @@ void cupti_enable(void)
 	/* Not a record for each "not ready" of a query. */
 	if (cupti.ActivityEnableAllSyncRecords)
 		(void)cupti.ActivityEnableAllSyncRecords(0);
+	if (by_callback) {
+		calls_begin_anew();
+		switch_callbacks(1);
+		return;
+	}
 	/* Where CUPTI can't filter, the decoder does. */
 	(void)cupti.ActivityEnable(KIND_RUNTIME);
 	(void)cupti.ActivityEnable(KIND_DRIVER);
@@ -214,8 +230,12 @@ void cupti_enable(void)
 
 void cupti_disable(void)
 {
-	(void)cupti.ActivityDisable(KIND_RUNTIME);
-	(void)cupti.ActivityDisable(KIND_DRIVER);
+	if (by_callback) {
+		switch_callbacks(0);
+	} else {
+		(void)cupti.ActivityDisable(KIND_RUNTIME);
+		(void)cupti.ActivityDisable(KIND_DRIVER);
+	}
 	for (size_t i = sizeof kinds / sizeof *kinds; i-- > 0;)
 		(void)cupti.ActivityDisable(kinds[i]);
 }
@@ -238,11 +258,17 @@ uint64_t cupti_take_dropped(void *context, uint32_t stream)
 
 bool cupti_push_id(uint64_t id)
 {
+	calls_set_launch_id(id);
+	if (by_callback)
+		return true;
 	return cupti.ActivityPushExternalCorrelationId(EXTERNAL_KIND_OURS, id) == OK;
 }
 
 void cupti_pop_id(void)
 {
+	calls_set_launch_id(0);
+	if (by_callback)
+		return;
 	uint64_t last;
 	(void)cupti.ActivityPopExternalCorrelationId(EXTERNAL_KIND_OURS, &last);
 }

@@ -115,8 +115,9 @@ static uint8_t length_of(const struct note *note)
 
 static size_t size_of(const struct note *note, size_t *ret_head)
 {
-	*ret_head = sizeof(struct kept) +
-		    (note->kind == NOTE_COLLECTIVE ? sizeof(struct note_collective) : 0);
+	*ret_head = sizeof(struct kept) + (note->kind == NOTE_COLLECTIVE ? sizeof note->collective
+						  : note->kind == NOTE_CALL ? sizeof note->call
+									    : 0);
 	return (*ret_head + length_of(note) + 7) & ~(size_t)7;
 }
 
@@ -153,6 +154,8 @@ bool notes_put(const struct note *note)
 	memcpy(to, &kept, sizeof kept);
 	if (note->kind == NOTE_COLLECTIVE)
 		memcpy(to + sizeof kept, &note->collective, sizeof note->collective);
+	else if (note->kind == NOTE_CALL)
+		memcpy(to + sizeof kept, &note->call, sizeof note->call);
 	memcpy(to + head, note->text, kept.text_length);
 	atomic_store_explicit(&ring->written, written + size, memory_order_release);
 	/* Read first: a line that every thread writes would go from core to core. */
@@ -182,6 +185,8 @@ static size_t visit_one(
 	size_of(&note, &head);
 	if (note.kind == NOTE_COLLECTIVE)
 		memcpy(&note.collective, from + sizeof kept, sizeof note.collective);
+	else if (note.kind == NOTE_CALL)
+		memcpy(&note.call, from + sizeof kept, sizeof note.call);
 	memcpy(note.text, from + head, note.text_length);
 	note.text[note.text_length] = '\0';
 	visit(context, &note);

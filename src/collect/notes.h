@@ -17,6 +17,7 @@ enum note_kind {
 	NOTE_POP,	 /* the thread's innermost NVTX range closes */
 	NOTE_MARK,	 /* an NVTX mark; text */
 	NOTE_COLLECTIVE, /* struct note_collective, text: communicator's name */
+	NOTE_CALL,	 /* struct note_call; at_ns is its start */
 };
 
 /* One collective as NCCL announces it, after its launch. */
@@ -30,6 +31,15 @@ struct note_collective {
 	char dtype[16], algorithm[16], protocol[16]; /* "" if unknown */
 };
 
+/* One API call, at its exit. */
+struct note_call {
+	int64_t end_ns;
+	uint64_t external_id; /* of the launch that NCCL announced, 0 if none */
+	uint32_t call;	      /* in wanted_calls */
+	uint32_t correlation;
+	int32_t result;
+};
+
 struct note {
 	int64_t at_ns; /* CLOCK_REALTIME */
 	int32_t tid;   /* gettid() */
@@ -37,6 +47,7 @@ struct note {
 	uint8_t text_length;
 	union {
 		struct note_collective collective; /* of NOTE_COLLECTIVE */
+		struct note_call call;		   /* of NOTE_CALL */
 	};
 	char text[NOTE_TEXT_MAX + 1];
 };

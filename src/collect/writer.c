@@ -112,11 +112,31 @@ static void write_facts(void)
 		"an event ends before it starts; it was given no length");
 }
 
+/* A call by callback is a record like CUPTI's own, and so is the launch it belongs to. */
+static void take_call(const struct note *note)
+{
+	struct record record = {.kind = RECORD_CALL,
+		.call = {.start_ns = (uint64_t)note->at_ns,
+			.end_ns = (uint64_t)note->call.end_ns,
+			.call = note->call.call,
+			.thread = (uint32_t)note->tid,
+			.correlation = note->call.correlation,
+			.result = (uint32_t)note->call.result}};
+	rows_take_record(&record);
+	if (note->call.external_id == 0)
+		return;
+	record = (struct record){.kind = RECORD_EXTERNAL,
+		.external = {.id = note->call.external_id, .correlation = note->call.correlation}};
+	rows_take_record(&record);
+}
+
 static void take_note(void *context, const struct note *note)
 {
 	(void)context;
 	if (note->kind == NOTE_COLLECTIVE)
 		rows_take_collective(note);
+	else if (note->kind == NOTE_CALL)
+		take_call(note);
 	else
 		ranges_take(note, base_ns);
 }
