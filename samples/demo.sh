@@ -11,10 +11,19 @@ if [ ! -e build/build.ninja ]; then
 fi
 ninja -C build src/cli/inquest >build/build.log 2>&1 || { cat build/build.log; exit 1; }
 
-set -- verdict 'samples/big_none.*' 'samples/big_ac_block.*' 'samples/big_ac_block_mb4.*' \
-	--objective throughput
-echo "\$ build/src/cli/inquest $1 '$2' '$3' '$4' $5 $6"
-code=0
-build/src/cli/inquest "$@" || code=$?
 # Here "failed" is the right answer, so 1 is no mishap: inquest-verdict(1), EXIT STATUS.
-[ "$code" -le 1 ]
+ask() {
+	code=0
+	build/src/cli/inquest verdict "$@" --objective throughput || code=$?
+	[ "$code" -le 1 ]
+}
+
+echo "\$ build/src/cli/inquest verdict samples/recorded/big_none samples/recorded/big_ac_block \\
+    samples/recorded/big_ac_block_mb4 --objective throughput"
+ask samples/recorded/big_none samples/recorded/big_ac_block samples/recorded/big_ac_block_mb4
+
+echo
+echo "\$ # the same configurations as torch.profiler traces, two steps each; the answer alone"
+echo "\$ build/src/cli/inquest verdict 'samples/big_none.*' 'samples/big_ac_block.*' \\
+    'samples/big_ac_block_mb4.*' --objective throughput"
+ask 'samples/big_none.*' 'samples/big_ac_block.*' 'samples/big_ac_block_mb4.*' | sed '/^$/q'

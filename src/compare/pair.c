@@ -120,6 +120,32 @@ static void set_noise(const struct breakdown *base, const struct breakdown *chec
 	}
 }
 
+/* How most of the paths' time in a state (and a phase, if it has one) was reached. */
+static enum how usual_how(
+	const struct pair_facts *pair, enum state state, uint8_t phase, enum how otherwise)
+{
+	const struct breakdown *runs[] = {pair->base, pair->checkpointed};
+	int64_t ns[HOW_COUNT] = {0};
+	for (uint32_t r = 0; r < 2; r++) {
+		for (uint32_t s = 0; s < runs[r]->path_count; s++) {
+			const struct path_step *step = &runs[r]->path[s];
+			for (uint32_t p = 0; step->used && p < step->parts.count; p++) {
+				const struct part *part = &step->parts.items[p];
+				const bool moves = part->on == HOLDER_ALL_GATHER ||
+						   part->on == HOLDER_REDUCE_SCATTER;
+				if (part->state == state && part->phase == phase &&
+					(state != STATE_BLOCKED || moves))
+					ns[part->how] += part->ns;
+			}
+		}
+	}
+	enum how best = otherwise;
+	for (uint32_t h = 0; h < HOW_COUNT; h++)
+		if (ns[h] > ns[best])
+			best = h;
+	return best;
+}
+
 /* How each cause was reached: the weakest link of what it is made of. */
 static void set_hows(const struct pair_facts *pair, struct comparison *ret)
 {
@@ -140,9 +166,10 @@ static void set_hows(const struct pair_facts *pair, struct comparison *ret)
 	};
 	for (uint32_t c = 0; c < CAUSE_COUNT; c++)
 		ret->causes[c].how = hows[c];
-	if (pair->base->facts->has_compiled || pair->checkpointed->facts->has_compiled)
-		ret->causes[CAUSE_RECOMPUTE].how = ret->causes[CAUSE_RECOMPUTE_DISPATCH].how =
-			HOW_MATCHED;
+	ret->causes[CAUSE_RECOMPUTE].how = ret->causes[CAUSE_RECOMPUTE_DISPATCH].how =
+		usual_how(pair, STATE_BUSY, PHASE_RECOMPUTE, HOW_STRUCTURAL);
+	ret->causes[CAUSE_LOST_OVERLAP].how =
+		usual_how(pair, STATE_BLOCKED, WORD_NONE, HOW_INFERRED);
 }
 
 static void set_times(const struct buckets *a, const struct buckets *b, struct comparison *ret)
