@@ -1,7 +1,6 @@
 /* The facts that do not come from the path: counts of one rank, host calls, the model. */
 #include "attribute/facts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -147,12 +146,57 @@ struct timed_call {
 	int64_t ns;
 };
 
-static int by_call_time(const void *a, const void *b)
+#define DIGIT_BITS    11
+#define DIGIT_COUNT   (1u << DIGIT_BITS)
+#define TIME_DIGITS   6
+#define NAME_DIGITS   3
+#define SIGN_OF_INT64 (UINT64_C(1) << 63) /* turned over, negative times come first */
+
+/* Digit 0 is the lowest of the time, the last the highest of the name. */
+static uint32_t digit_of(uint32_t name_id, uint64_t time, uint32_t digit)
 {
-	const struct timed_call *left = a, *right = b;
-	if (left->name_id != right->name_id)
-		return left->name_id < right->name_id ? -1 : 1;
-	return (left->ns > right->ns) - (left->ns < right->ns);
+	const uint64_t bits = digit < TIME_DIGITS ? time >> digit * DIGIT_BITS
+						  : name_id >> (digit - TIME_DIGITS) * DIGIT_BITS;
+	return (uint32_t)(bits % DIGIT_COUNT);
+}
+
+static uint32_t call_digit(const struct timed_call *call, uint32_t digit)
+{
+	return digit_of(call->name_id, (uint64_t)call->ns ^ SIGN_OF_INT64, digit);
+}
+
+/*
+ * By name, then by time, a digit at a time from the lowest: there are hundreds of thousands of
+ * calls, and in few digits they differ.  `other` has the same room.
+ */
+static void sort_calls(struct timed_call *timed, struct timed_call *other, uint32_t count)
+{
+	struct timed_call *from = timed, *to = other;
+	uint64_t times_differ = 0;
+	uint32_t names_differ = 0;
+	for (uint32_t i = 1; i < count; i++) {
+		times_differ |= (uint64_t)(timed[i].ns ^ timed[0].ns);
+		names_differ |= timed[i].name_id ^ timed[0].name_id;
+	}
+	for (uint32_t digit = 0; digit < TIME_DIGITS + NAME_DIGITS; digit++) {
+		uint32_t place[DIGIT_COUNT] = {0};
+		if (!digit_of(names_differ, times_differ, digit))
+			continue;
+		for (uint32_t i = 0; i < count; i++)
+			place[call_digit(&from[i], digit)]++;
+		for (uint32_t d = 0, sum = 0; d < DIGIT_COUNT; d++) {
+			const uint32_t size = place[d];
+			place[d] = sum;
+			sum += size;
+		}
+		for (uint32_t i = 0; i < count; i++)
+			to[place[call_digit(&from[i], digit)]++] = from[i];
+		struct timed_call *swap = from;
+		from = to;
+		to = swap;
+	}
+	if (from != timed)
+		memcpy(timed, from, count * sizeof *timed);
 }
 
 /* The first rank with calls stands for all: names, counts a step, medians. */
@@ -161,22 +205,23 @@ static bool measure_calls(const struct ranks *ranks, const struct breakdown *bre
 {
 	const struct rank_analysis *rank = &ranks->items[0];
 	const struct api_call_table *calls = &rank->trace->api_calls;
-	struct timed_call *timed = mem_new(calls->head.count, sizeof *timed, err);
+	/* Twice, as sorting needs room beside. */
+	struct timed_call *timed = mem_new(2 * (size_t)calls->head.count, sizeof *timed, err);
 	if (!timed)
 		return false;
 	uint32_t count = 0, kinds = 0;
 	for (uint32_t c = 0; c < calls->head.count; c++) {
 		const uint8_t role = rank->roles.call[calls->name_id[c]];
+		if (role != CALL_LAUNCH && role != CALL_COPY && role != CALL_WAIT &&
+			role != CALL_RECORD)
+			continue;
 		const uint32_t step = host_steps_at(&rank->phases.steps, calls->start_ns[c]);
-		if ((role != CALL_LAUNCH && role != CALL_COPY && role != CALL_WAIT &&
-			    role != CALL_RECORD) ||
-			step == NULL_U32 || !step_used(ranks, breakdown, 0, step))
+		if (step == NULL_U32 || !step_used(ranks, breakdown, 0, step))
 			continue;
 		timed[count++] = (struct timed_call){
 			calls->name_id[c], calls->end_ns[c] - calls->start_ns[c]};
 	}
-	if (count)
-		qsort(timed, count, sizeof *timed, by_call_time);
+	sort_calls(timed, timed + count, count);
 	for (uint32_t i = 0; i < count; i++)
 		kinds += !i || timed[i].name_id != timed[i - 1].name_id;
 	facts->calls = arena_new(arena, kinds, sizeof *facts->calls, err);
