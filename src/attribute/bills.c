@@ -46,6 +46,8 @@ static struct gather_row *find_row(struct rows *rows, const struct row_key *key,
 struct others {
 	uint32_t *items;
 	uint32_t count;
+	int64_t *ready_ns; /* by collective: when what a gather needs first was done, NULL_I64 if at
+			      once */
 };
 
 static int by_start(const void *a, const void *b, void *context)
@@ -60,22 +62,59 @@ static int by_start(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
-static bool collect_others(const struct rank_analysis *rank, struct others *ret, struct err *err)
+static void others_done(struct others *others)
 {
-	const struct collective_table *collectives = &rank->trace->collectives;
-	*ret = (struct others){mem_new(collectives->head.count, sizeof *ret->items, err), 0};
-	for (uint32_t c = 0; ret->items && c < collectives->head.count; c++)
-		if (collectives->gpu_op_id[c] != NULL_U32 && collectives->communicator_id[c] &&
-			collectives->kind[c] != COLLECTIVE_ALL_GATHER)
-			ret->items[ret->count++] = c;
-	if (ret->items)
-		qsort_r(ret->items, ret->count, sizeof *ret->items, by_start, (void *)rank);
-	return ret->items;
+	mem_free(others->items);
+	mem_free(others->ready_ns);
 }
 
 /*
- * How long the gather was launched while another collective of its communicator still ran: it stood
- * in line, since a communicator runs one after another.
+ * A gather can't begin before its own copy-in is done, nor before the op ahead of it on its stream;
+ * a host that runs a step ahead launches both long before.
+ */
+static void find_ready(const struct rank_analysis *rank, int64_t *ready_ns)
+{
+	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
+	const struct collective_table *collectives = &rank->trace->collectives;
+	for (uint32_t c = 0; c < collectives->head.count; c++) {
+		const uint32_t op = collectives->gpu_op_id[c];
+		const bool follows =
+			op != NULL_U32 && op > 0 && ops->stream_id[op - 1] == ops->stream_id[op];
+		ready_ns[c] = follows ? ops->end_ns[op - 1] : NULL_I64;
+	}
+	for (uint32_t op = 0; op < ops->head.count; op++) {
+		const uint32_t gather = rank->phases.billed[op];
+		if (gather == NULL_U32 || rank->phases.launches[op].is_copy_out)
+			continue;
+		const uint32_t own = collectives->gpu_op_id[gather];
+		if (op != own &&
+			rank->phases.launches[op].start_ns < rank->phases.launches[own].start_ns &&
+			ops->end_ns[op] > ready_ns[gather])
+			ready_ns[gather] = ops->end_ns[op];
+	}
+}
+
+static bool collect_others(const struct rank_analysis *rank, struct others *ret, struct err *err)
+{
+	const struct collective_table *collectives = &rank->trace->collectives;
+	*ret = (struct others){mem_new(collectives->head.count, sizeof *ret->items, err), 0,
+		mem_new(collectives->head.count, sizeof *ret->ready_ns, err)};
+	if (!ret->items || !ret->ready_ns) {
+		others_done(ret);
+		return false;
+	}
+	find_ready(rank, ret->ready_ns);
+	for (uint32_t c = 0; c < collectives->head.count; c++)
+		if (collectives->gpu_op_id[c] != NULL_U32 && collectives->communicator_id[c] &&
+			collectives->kind[c] != COLLECTIVE_ALL_GATHER)
+			ret->items[ret->count++] = c;
+	qsort_r(ret->items, ret->count, sizeof *ret->items, by_start, (void *)rank);
+	return true;
+}
+
+/*
+ * How long the gather was launched and ready while another collective of its communicator still
+ * ran: it stood in line, since a communicator runs one after another.
  */
 static int64_t queued_ns(
 	const struct rank_analysis *rank, const struct others *others, uint32_t collective)
@@ -83,9 +122,11 @@ static int64_t queued_ns(
 	const struct collective_table *collectives = &rank->trace->collectives;
 	const struct gpu_op_table *ops = &rank->trace->gpu_ops;
 	const uint32_t op = collectives->gpu_op_id[collective];
-	const int64_t from_ns = rank->phases.launches[op].end_ns, to_ns = ops->start_ns[op];
+	const int64_t launched_ns = rank->phases.launches[op].end_ns, to_ns = ops->start_ns[op];
+	const int64_t ready_ns = others->ready_ns[collective];
+	const int64_t from_ns = ready_ns > launched_ns ? ready_ns : launched_ns;
 	int64_t sum_ns = 0;
-	if (from_ns == NULL_I64 || from_ns >= to_ns)
+	if (launched_ns == NULL_I64 || from_ns >= to_ns)
 		return 0;
 	uint32_t low = 0, high = others->count;
 	while (low < high) {
@@ -188,7 +229,7 @@ bool bills_make(const struct ranks *ranks, uint32_t rank_number, const bool *use
 		ok = add_gather(ranks, rank, &others, c, blocked_ns[c], &rows, err);
 	}
 	mem_free(blocked_ns);
-	mem_free(others.items);
+	others_done(&others);
 	if (ok) {
 		ret->gathers = arena_new(arena, rows.count, sizeof *ret->gathers, err);
 		ok = ret->gathers;
