@@ -6,25 +6,22 @@
 
 #include "collect/collector.h"
 #include "collect/cupti_calls.h"
+#include "collect/cupti_layout.h"
 #include "collect/notes.h"
-
-/* CUpti_CallbackData in bytes (the same in CUPTI 11 to 13). */
-#define DATA_SITE	      0
-#define DATA_RETURN_VALUE     24
-#define DATA_CORRELATION_DATA 56
-#define DATA_CORRELATION      64
-#define SITE_EXIT	      1u
-
-#define DOMAIN_DRIVER  1
-#define DOMAIN_RUNTIME 2
 
 static _Atomic uint32_t generation;
 
-/* A call of the runtime may call the driver: only the outermost counts. */
+/*
+ * The thread's outermost call that was seen to begin: a call of the runtime may call the driver,
+ * and only the outer one counts.  What ends without having been seen to begin (the callbacks came
+ * on inside it) is not it.
+ */
 static _Thread_local struct {
-	uint32_t generation, depth;
-	int32_t tid;
+	int64_t start_ns;
 	uint64_t launch_id;
+	uint32_t generation;
+	uint32_t domain, cbid, correlation; /* domain 0: none */
+	int32_t tid;
 } own;
 
 static uint32_t u32_at(const void *data, size_t offset)
@@ -51,48 +48,52 @@ void calls_set_launch_id(uint64_t id)
 	own.launch_id = id;
 }
 
-static void put(int domain, uint32_t cbid, const void *data, int64_t start_ns)
+static void put(const void *data)
 {
-	const uint32_t call =
-		wanted_call_find(domain == DOMAIN_RUNTIME ? CALL_RUNTIME : CALL_DRIVER, cbid);
+	const uint32_t call = wanted_call_find(
+		own.domain == CALLBACK_RUNTIME ? CALL_RUNTIME : CALL_DRIVER, own.cbid);
 	if (call == UINT32_MAX)
 		return;
 	if (own.tid == 0)
 		own.tid = (int32_t)gettid();
 	struct note note;
-	note.at_ns = start_ns;
+	note.at_ns = own.start_ns;
 	note.tid = own.tid;
 	note.kind = NOTE_CALL;
 	note.text_length = 0;
 	note.call = (struct note_call){.end_ns = notes_now_ns(),
 		.external_id = own.launch_id,
 		.call = call,
-		.correlation = u32_at(data, DATA_CORRELATION)};
-	const void *result = pointer_at(data, DATA_RETURN_VALUE);
+		.correlation = own.correlation};
+	const void *result = pointer_at(data, CALLBACK_RETURN_VALUE);
 	if (result)
 		memcpy(&note.call.result, result, sizeof note.call.result);
 	notes_put(&note);
 }
 
-void calls_on_callback(void *user, int domain, uint32_t cbid, const void *call_data)
+void calls_on_callback(void *user, int domain, uint32_t cbid, const void *data)
 {
 	(void)user;
-	if ((domain != DOMAIN_DRIVER && domain != DOMAIN_RUNTIME) || !call_data)
+	if ((domain != CALLBACK_DRIVER && domain != CALLBACK_RUNTIME) || !data)
 		return;
 	const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
 	if (own.generation != now) {
 		own.generation = now;
-		own.depth = 0;
+		own.domain = 0;
 	}
-	/* CUPTI keeps 8 bytes for us from the entry of a call to its exit: its start. */
-	int64_t *start_ns = pointer_at(call_data, DATA_CORRELATION_DATA);
-	if (u32_at(call_data, DATA_SITE) != SITE_EXIT) {
-		if (own.depth++ == 0 && start_ns)
-			*start_ns = notes_now_ns();
+	const uint32_t correlation = u32_at(data, CALLBACK_CORRELATION);
+	if (u32_at(data, CALLBACK_SITE) != CALLBACK_SITE_EXIT) {
+		if (own.domain == 0) {
+			own.domain = (uint32_t)domain;
+			own.cbid = cbid;
+			own.correlation = correlation;
+			own.start_ns = notes_now_ns();
+		}
 		return;
 	}
-	if (own.depth == 0 || --own.depth > 0)
+	if (own.domain != (uint32_t)domain || own.cbid != cbid || own.correlation != correlation)
 		return;
-	if (start_ns && *start_ns > 0 && collector_is_recording())
-		put(domain, cbid, call_data, *start_ns);
+	if (collector_is_recording())
+		put(data);
+	own.domain = 0;
 }

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* CUPTI's callback; `domain` and `call_data` are CUPTI's. */
-void calls_on_callback(void *user, int domain, uint32_t cbid, const void *call_data);
+/* CUPTI's callback; `data` is its CUpti_CallbackData. */
+void calls_on_callback(void *user, int domain, uint32_t cbid, const void *data);
 
 /* Calls that were entered before now don't count any more: the callbacks were off since. */
 void calls_begin_anew(void);

@@ -21,10 +21,6 @@
 #define FLUSH_MS      1000u
 #define THREAD_SYSTEM 1u
 
-/* Domains of callbacks. */
-#define CALLBACK_DRIVER	 1
-#define CALLBACK_RUNTIME 2
-
 /* Attributes. */
 #define ZEROED_BUFFERS	   5u
 #define PER_THREAD_BUFFERS 9u
@@ -70,7 +66,11 @@ static bool is_filtered; /* CUPTI itself filters the API calls */
 static const uint32_t early_kinds[] = {KIND_DEVICE, KIND_CONTEXT};
 
 static const uint32_t kinds[] = {KIND_KERNEL, KIND_MEMCPY, KIND_MEMCPY2, KIND_MEMSET,
-	KIND_SYNCHRONIZATION, KIND_CUDA_EVENT, KIND_EXTERNAL, KIND_OVERHEAD, KIND_MEMORY2};
+	KIND_SYNCHRONIZATION, KIND_CUDA_EVENT, KIND_OVERHEAD, KIND_MEMORY2};
+
+/* Only where API calls are records. */
+static const uint32_t call_kinds[] = {KIND_EXTERNAL, KIND_RUNTIME, KIND_DRIVER};
+#define CALL_KIND_COUNT (sizeof call_kinds / sizeof *call_kinds)
 
 static bool fail(char *reason, size_t bytes, const char *what, int result)
 {
@@ -222,20 +222,19 @@ void cupti_enable(void)
 		return;
 	}
 	/* Where CUPTI can't filter, the decoder does. */
-	(void)cupti.ActivityEnable(KIND_RUNTIME);
-	(void)cupti.ActivityEnable(KIND_DRIVER);
+	for (size_t i = 0; i < CALL_KIND_COUNT; i++)
+		(void)cupti.ActivityEnable(call_kinds[i]);
 	if (is_filtered)
 		leave_out_calls();
 }
 
 void cupti_disable(void)
 {
-	if (by_callback) {
+	if (by_callback)
 		switch_callbacks(0);
-	} else {
-		(void)cupti.ActivityDisable(KIND_RUNTIME);
-		(void)cupti.ActivityDisable(KIND_DRIVER);
-	}
+	else
+		for (size_t i = CALL_KIND_COUNT; i-- > 0;)
+			(void)cupti.ActivityDisable(call_kinds[i]);
 	for (size_t i = sizeof kinds / sizeof *kinds; i-- > 0;)
 		(void)cupti.ActivityDisable(kinds[i]);
 }

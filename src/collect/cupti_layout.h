@@ -1,7 +1,7 @@
 /*
- * CUPTI's activity records in bytes: kinds, and offsets that hold from the version named in
- * brackets on.  The kind is the first word of each.  Facts about the binary interface, nothing
- * else.
+ * CUPTI's activity records and callbacks in bytes: kinds, and offsets that hold from the version
+ * named in brackets on.  The kind is the first word of each.  Facts about the binary interface,
+ * nothing else.
  */
 #pragma once
 
@@ -112,3 +112,11 @@
 /* context (any) */
 #define CONTEXT_ID     4
 #define CONTEXT_DEVICE 8
+
+/* what comes with a callback (any) */
+#define CALLBACK_DRIVER	      1
+#define CALLBACK_RUNTIME      2
+#define CALLBACK_SITE	      0
+#define CALLBACK_SITE_EXIT    1u
+#define CALLBACK_RETURN_VALUE 24
+#define CALLBACK_CORRELATION  64

@@ -166,6 +166,8 @@ static void drain(void)
 	while (cupti_is_open() && buffers_take_full(&buffer)) {
 		read_buffer(&buffer);
 		buffers_give_back(&buffer);
+		/* A ring holds less than the buffers do. */
+		notes_drain(take_note, NULL);
 		/* However much comes at once, no transaction holds more than half a second of it.
 		 */
 		if (monotonic_ns() - committed_ns >= COMMIT_NS)

@@ -118,6 +118,13 @@ AT(CUpti_ActivityDevice4, name, DEVICE_NAME);
 AT(CUpti_ActivityContext, contextId, CONTEXT_ID);
 AT(CUpti_ActivityContext, deviceId, CONTEXT_DEVICE);
 
+AT(CUpti_CallbackData, callbackSite, CALLBACK_SITE);
+AT(CUpti_CallbackData, functionReturnValue, CALLBACK_RETURN_VALUE);
+AT(CUpti_CallbackData, correlationId, CALLBACK_CORRELATION);
+IS(CUPTI_CB_DOMAIN_DRIVER_API, CALLBACK_DRIVER);
+IS(CUPTI_CB_DOMAIN_RUNTIME_API, CALLBACK_RUNTIME);
+IS(CUPTI_API_EXIT, CALLBACK_SITE_EXIT);
+
 /* Calls whose number matters most, by their names in the header. */
 static const struct {
 	enum call_domain domain;

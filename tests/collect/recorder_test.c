@@ -3,7 +3,8 @@
  * stand-ins for libcupti and NCCL call it, and what it wrote is read back with SQL and by the
  * command.  Each case runs its training in a process of its own, which may die of it.
  *
- * Usage: recorder_test COLLECTOR STANDIN_CUPTI; INQUEST names the command.
+ * Usage: recorder_test COLLECTOR STANDIN_CUPTI [records]; INQUEST names the command.  With
+ * `records` the stand-in can't call back, and API calls come as records.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +27,8 @@
 #include "standin_cupti.h"
 #include "standin_nccl.h"
 #include "trainee.h"
+
+static bool has_callbacks;
 
 static void one_of_each(const struct trainee *t)
 {
@@ -65,9 +68,15 @@ static void assert_one_of_each(struct recorded *r)
 		"stream"
 		" WHERE id = 0");
 	assert_sql(r, "5", "SELECT count(*) FROM api_call");
-	assert_sql(r, "cudaLaunchKernel 5 0",
-		"SELECT s.value || ' ' || (end_ns - start_ns) || ' ' || result FROM api_call AS a"
+	assert_sql(r, "cudaLaunchKernel 0",
+		"SELECT s.value || ' ' || result FROM api_call AS a"
 		" JOIN string AS s ON s.id = name_id WHERE a.id = 0");
+	/* A callback takes the time when it comes. */
+	if (has_callbacks)
+		assert_sql(
+			r, "1", "SELECT min(end_ns >= start_ns AND start_ns >= 0) FROM api_call");
+	else
+		assert_sql(r, "5", "SELECT end_ns - start_ns FROM api_call WHERE id = 0");
 	assert_sql(r,
 		"cudaLaunchKernel cudaMemcpyAsync cuMemcpyPeerAsync cudaMemsetAsync cuGraphLaunch",
 		"SELECT group_concat(value, ' ') FROM (SELECT s.value FROM api_call AS a"
@@ -299,7 +308,9 @@ static void many_steps(const struct trainee *t)
 		if (step == 4)
 			t->push("left open");
 		const bool wanted = (step >= 2 && step < 5) || step == 7;
-		if (t->cupti->is_enabled(10) != wanted || t->cupti->is_enabled(39) != wanted ||
+		if (t->cupti->is_enabled(10) != wanted ||
+			t->cupti->is_enabled(39) != (wanted && !has_callbacks) ||
+			t->cupti->is_enabled(5) != (wanted && !has_callbacks) ||
 			t->cupti->is_call_enabled(false, 211) != wanted ||
 			t->cupti->is_call_enabled(true, 652) != wanted ||
 			t->cupti->is_call_enabled(false, 17))
@@ -340,6 +351,78 @@ static void test_windows(void **state)
 	recorded_close(&r);
 }
 
+/* Calls inside calls: the outermost wanted one is recorded, and its id is the kernel's. */
+static void nest(const struct trainee *t)
+{
+	const struct standin_cupti *cupti = t->cupti;
+	struct standin_api outer, middle;
+	const int64_t now = t->now_ns();
+	cupti->enter(&outer, false, 211);
+	cupti->enter(&middle, true, 652);
+	cupti->call(true, 307, now, now);
+	cupti->leave(&middle);
+	cupti->call(true, 441, now, now);
+	cupti->leave(&outer);
+	cupti->kernel(outer.correlation, 7, "k", now + 10, now + 11);
+	cupti->enter(&outer, false, 17); /* cudaGetDevice */
+	cupti->kernel(cupti->call(true, 307, now, now), 7, "k", now + 20, now + 21);
+	cupti->leave(&outer);
+	cupti->enter(&outer, false, 131);
+	t->sleep_ms(30);
+	outer.result = 719;
+	cupti->leave(&outer);
+}
+
+static void test_nested(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(nest, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "cudaLaunchKernel 0|cuLaunchKernel 0|cudaStreamSynchronize 719",
+		"SELECT group_concat(value || ' ' || result, '|') FROM (SELECT s.value, result"
+		" FROM api_call AS a JOIN string AS s ON s.id = name_id ORDER BY a.id)");
+	assert_sql(&r, "2", "SELECT count(*) FROM gpu_op JOIN api_call USING (correlation)");
+	assert_sql(&r, "1", "SELECT end_ns - start_ns >= 30000000 FROM api_call WHERE id = 2");
+	recorded_close(&r);
+}
+
+/* Calls that go on while the windows 1:2 and 3:4 open and close around them. */
+static void cross_windows(const struct trainee *t)
+{
+	const struct standin_cupti *cupti = t->cupti;
+	struct standin_api opens, closes, crosses;
+	t->push("inquest:step:0");
+	cupti->enter(&opens, false, 22);
+	t->push("inquest:step:1");
+	cupti->call(true, 245, 1, 2); /* cuMemFree inside cudaFree, whose entry was not seen */
+	cupti->leave(&opens);
+	cupti->call(false, 131, 1, 2);
+	cupti->enter(&closes, false, 165);
+	cupti->enter(&crosses, true, 17);
+	t->push("inquest:step:2");
+	cupti->call(false, 137, 1, 2);
+	t->push("inquest:step:3");
+	cupti->leave(&crosses);
+	cupti->leave(&closes);
+	cupti->kernel(cupti->call(false, 211, 1, 2), 7, "k", 10, 11);
+	/* A thread is left inside a call at the end, as in a hang. */
+	cupti->enter(&opens, false, 20);
+}
+
+static void test_calls_across_windows(void **state)
+{
+	(void)state;
+	struct recorded r;
+	setenv("INQUEST_RECORD_STEPS", "1:2,3:4", 1);
+	train(cross_windows, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "cuMemFree cudaStreamSynchronize cudaLaunchKernel",
+		"SELECT group_concat(value, ' ') FROM (SELECT s.value FROM api_call AS a"
+		" JOIN string AS s ON s.id = name_id ORDER BY a.id)");
+	recorded_close(&r);
+}
+
 int main(int argument_count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,11 +432,16 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test_setup(test_collectives, trainee_set_up),
 		cmocka_unit_test_setup(test_ranges, trainee_set_up),
 		cmocka_unit_test_setup(test_windows, trainee_set_up),
+		/* With callbacks only: */
+		cmocka_unit_test_setup(test_nested, trainee_set_up),
+		cmocka_unit_test_setup(test_calls_across_windows, trainee_set_up),
 	};
-	if (argument_count != 3)
+	if (argument_count != 3 && argument_count != 4)
 		return 2;
+	has_callbacks = argument_count == 3;
 	trainee_use(arguments[1], arguments[2]);
-	const int failed = cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
+	const size_t count = sizeof tests / sizeof *tests - (has_callbacks ? 0 : 2);
+	const int failed = _cmocka_run_group_tests("recorder", tests, count, NULL, NULL);
 	trainee_done();
 	return failed;
 }

@@ -123,11 +123,28 @@ struct device {
 struct unknown {
 	uint32_t kind, rest[5];
 };
+struct callback_data {
+	uint32_t site;
+	const char *function;
+	const void *parameters;
+	int *result;
+	const char *symbol;
+	void *context;
+	uint32_t context_id;
+	uint64_t *own;
+	uint32_t correlation;
+};
+#define NOWHERE ((void *)(uintptr_t)64) /* for what must not be looked at */
 
 typedef void request_function(uint8_t **buffer, size_t *bytes, size_t *max_records);
 typedef void complete_function(
 	void *context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid_bytes);
 
+typedef void callback_function(void *user, int domain, uint32_t cbid, const void *data);
+
+static callback_function *callback;
+static void *callback_user;
+static _Atomic bool calls_back[2][CBIDS];
 static request_function *request;
 static complete_function *complete;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -220,21 +237,48 @@ static bool is_enabled(uint32_t kind)
 
 static bool is_call_enabled(bool is_driver, uint32_t cbid)
 {
+	if (cbid < CBIDS && atomic_load(&calls_back[is_driver][cbid]))
+		return true;
 	/* Asking for a call whose kind is off brings nothing, as seen with CUPTI 13.0. */
 	return cbid < CBIDS && is_enabled(is_driver ? 4 : 5) &&
 	       !atomic_load(&calls_left_out[is_driver][cbid]);
 }
 
-static uint32_t emit_call(bool is_driver, uint32_t cbid, int64_t start_ns, int64_t end_ns)
+static void call_back(struct standin_api *api, bool is_exit)
 {
-	const struct call call = {.kind = is_driver ? 4 : 5,
+	const struct callback_data data = {.site = is_exit,
+		.function = NOWHERE,
+		.parameters = NOWHERE,
+		.result = is_exit ? &api->result : NOWHERE,
+		.symbol = NOWHERE,
+		.context = NOWHERE,
+		.context_id = 1,
+		.own = &api->own,
+		.correlation = api->correlation};
+	if (api->cbid < CBIDS && atomic_load(&calls_back[api->is_driver][api->cbid]))
+		callback(callback_user, api->is_driver ? 1 : 2, api->cbid, &data);
+}
+
+static void enter(struct standin_api *api, bool is_driver, uint32_t cbid)
+{
+	*api = (struct standin_api){.is_driver = is_driver,
 		.cbid = cbid,
+		.own = 123456789, /* whatever it held */
+		.correlation = atomic_fetch_add(&last_correlation, 1) + 1};
+	call_back(api, false);
+}
+
+static void put_call(const struct standin_api *api, int64_t start_ns, int64_t end_ns)
+{
+	const struct call call = {.kind = api->is_driver ? 4 : 5,
+		.cbid = api->cbid,
 		.start = (uint64_t)start_ns,
 		.end = (uint64_t)end_ns,
 		.process = (uint32_t)getpid(),
 		.thread = (uint32_t)gettid(),
-		.correlation = atomic_fetch_add(&last_correlation, 1) + 1};
-	const bool is_wanted = is_call_enabled(is_driver, cbid);
+		.correlation = api->correlation,
+		.result = (uint32_t)api->result};
+	const bool is_wanted = is_call_enabled(api->is_driver, api->cbid) && is_enabled(call.kind);
 	/* Before 12.8, external ids came for disabled calls too. */
 	if (pushed_depth && is_enabled(39) && (is_wanted || version() < 26)) {
 		const struct external foreign = {
@@ -248,7 +292,20 @@ static uint32_t emit_call(bool is_driver, uint32_t cbid, int64_t start_ns, int64
 	}
 	if (is_wanted)
 		put(&call);
-	return call.correlation;
+}
+
+static void leave(struct standin_api *api)
+{
+	call_back(api, true);
+}
+
+static uint32_t emit_call(bool is_driver, uint32_t cbid, int64_t start_ns, int64_t end_ns)
+{
+	struct standin_api api;
+	enter(&api, is_driver, cbid);
+	leave(&api);
+	put_call(&api, start_ns, end_ns);
+	return api.correlation;
 }
 
 static void emit_graph_kernel(uint32_t correlation, uint32_t stream, const char *name,
@@ -412,6 +469,8 @@ static int64_t last_wrong(void)
 
 EXPORT extern const struct standin_cupti standin_cupti;
 const struct standin_cupti standin_cupti = {.call = emit_call,
+	.enter = enter,
+	.leave = leave,
 	.kernel = emit_kernel,
 	.graph_kernel = emit_graph_kernel,
 	.copy = emit_copy,
@@ -432,7 +491,10 @@ const struct standin_cupti standin_cupti = {.call = emit_call,
 /* The functions of libcupti. */
 
 EXPORT int cuptiGetVersion(uint32_t *ret);
-EXPORT int cuptiSubscribe(void **subscriber, void *callback, void *user);
+EXPORT int cuptiSubscribe(void **subscriber, callback_function *called, void *user);
+#ifndef STANDIN_WITHOUT_CALLBACKS
+EXPORT int cuptiEnableCallback(uint32_t enable, void *subscriber, int domain, uint32_t cbid);
+#endif
 EXPORT int cuptiGetResultString(int result, const char **text);
 EXPORT int cuptiActivityEnable(uint32_t kind);
 EXPORT int cuptiActivityDisable(uint32_t kind);
@@ -456,12 +518,28 @@ int cuptiGetVersion(uint32_t *ret)
 	return OK;
 }
 
-int cuptiSubscribe(void **subscriber, void *callback, void *user)
+int cuptiSubscribe(void **subscriber, callback_function *called, void *user)
 {
-	(void)callback, (void)user;
+	callback = called;
+	callback_user = user;
 	*subscriber = &lock;
 	return getenv("STANDIN_CUPTI_TAKEN") ? TAKEN : OK;
 }
+
+#ifndef STANDIN_WITHOUT_CALLBACKS
+int cuptiEnableCallback(uint32_t enable, void *subscriber, int domain, uint32_t cbid)
+{
+	static _Atomic bool is_switching;
+	if (subscriber != &lock || (domain != 1 && domain != 2) || enable > 1)
+		WRONG();
+	else if (atomic_exchange(&is_switching, true))
+		WRONG(); /* callers must take turns */
+	else if (cbid < CBIDS && (domain == 1 || cbid < 505 || version() >= 130000))
+		atomic_store(&calls_back[domain == 1][cbid], enable);
+	atomic_store(&is_switching, false);
+	return cbid < CBIDS ? OK : INVALID_PARAMETER;
+}
+#endif
 
 int cuptiGetResultString(int result, const char **text)
 {

@@ -5,6 +5,9 @@
  * are not written.  With STANDIN_CUPTI_TAKEN another tool has subscribed.  The layouts are structs
  * of their own, so that they don't share a mistake with the collector.
  *
+ * API calls come as callbacks, or as records where those are enabled.  There is a second build that
+ * lacks cuptiEnableCallback.
+ *
  * The tests find the functions of struct standin_cupti under the name `standin_cupti`.
  */
 #pragma once
@@ -13,9 +16,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A call that goes on. */
+struct standin_api {
+	bool is_driver;
+	int result; /* what it will return */
+	uint32_t cbid, correlation;
+	uint64_t own; /* 8 bytes for the callback's use */
+};
+
 struct standin_cupti {
-	/* A call of the runtime or the driver; its correlation id. */
+	/* A call of the runtime or the driver; its correlation id.  The times are those of its
+	 * record; a callback comes now. */
 	uint32_t (*call)(bool is_driver, uint32_t cbid, int64_t start_ns, int64_t end_ns);
+	/* The callbacks of one, apart: other calls may lie between, as may anything else. */
+	void (*enter)(struct standin_api *api, bool is_driver, uint32_t cbid);
+	void (*leave)(struct standin_api *api);
 	void (*kernel)(uint32_t correlation, uint32_t stream, const char *name, int64_t start_ns,
 		int64_t end_ns);
 	void (*graph_kernel)(uint32_t correlation, uint32_t stream, const char *name,
