@@ -119,7 +119,9 @@ void *nccl_join(int *ret_mask, int wanted)
 	bool is_ours = is_recorded_process();
 	if (is_ours) {
 		const int saved = errno; /* the training's, not ours to change */
-		collector_start();
+		/* Another tool may hold CUDA's place for one: then this is the first that we hear
+		 * of a GPU. */
+		collector_start_cuda();
 		errno = saved;
 		pthread_once(&fork_once, watch_fork);
 	}

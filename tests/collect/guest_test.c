@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "recorded.h"
+#include "standin_nccl.h"
 #include "trainee.h"
 
 static void launch(const struct trainee *t)
@@ -376,6 +377,48 @@ static void test_cupti_taken(void **state)
 	recorded_close(&r);
 }
 
+/* CUDA has room for one tool, and it is not us: NCCL's init is where we start. */
+static void gather_without_cuda(const struct trainee *t)
+{
+	struct standin_nccl nccl;
+	struct standin_comm comm;
+	const struct standin_group group = {.calls = {{.function = "AllGather",
+						    .count = 10,
+						    .dtype = 7,
+						    .algorithm = "RING",
+						    .protocol = "LL"}},
+		.count = 1,
+		.calls_per_kernel = 1};
+	launch(t); /* before: not seen */
+	if (!standin_open(&nccl, t->collector, 5))
+		_exit(3);
+	standin_comm_init(&comm, &nccl, "world", 0xabc, 2, 0);
+	t->push("inquest:step:1");
+	standin_group_run(&comm, &group);
+	t->pop();
+	launch(t);
+	standin_comm_destroy(&comm);
+	t->sleep_ms(300);
+}
+
+static void test_slot_taken(void **state)
+{
+	(void)state;
+	struct recorded r;
+	setenv("TRAINEE_WITHOUT_CUDA", "1", 1);
+	for (int cupti_taken = 0; cupti_taken < 2; cupti_taken++) {
+		if (cupti_taken)
+			setenv("STANDIN_CUPTI_TAKEN", "1", 1);
+		train(gather_without_cuda, 0);
+		recorded_open(&r, "rank0.inq");
+		assert_sql(&r, "1 1",
+			"SELECT (SELECT count(*) FROM collective) || ' ' || count(*) FROM marker");
+		assert_sql(&r, cupti_taken ? "0" : "1", "SELECT count(*) FROM gpu_op");
+		recorded_close(&r);
+		clear_folder();
+	}
+}
+
 static void test_no_cupti(void **state)
 {
 	(void)state;
@@ -516,6 +559,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test_setup(test_read_only, trainee_set_up),
 		cmocka_unit_test_setup(test_full_disk, trainee_set_up),
 		cmocka_unit_test_setup(test_cupti_taken, trainee_set_up),
+		cmocka_unit_test_setup(test_slot_taken, trainee_set_up),
 		cmocka_unit_test_setup(test_no_cupti, trainee_set_up),
 		cmocka_unit_test_setup(test_flood, trainee_set_up),
 		cmocka_unit_test_setup(test_threads, trainee_set_up),

@@ -81,7 +81,7 @@ static void test_one_gather(void **state)
 		struct standin_nccl nccl = open_version(version);
 		struct standin_comm comm;
 		assert_int_equal(standin_comm_init(&comm, &nccl, "fsdp", 0xabcdef, 8, 3), 0);
-		assert_int_equal(keeper->starts(), 1);
+		assert_int_equal(keeper->cuda_starts(), 1);
 		assert_non_null(comm.context);
 		assert_int_equal(nccl.mask, version < 5 ? 7 : version == 5 ? 3846 : 7942);
 		const struct standin_group group = {
@@ -416,7 +416,7 @@ static void test_process_that_is_not_recorded(void **state)
 		assert_int_equal(standin_comm_init(&comm, &nccl, "x", 1, 2, 0), 0);
 		assert_null(comm.context);
 		assert_int_equal(nccl.mask, 0);
-		assert_int_equal(keeper->starts(), 0);
+		assert_int_equal(keeper->cuda_starts(), 0);
 		standin_comm_destroy(&comm);
 	}
 	setenv("INQUEST_RECORD_PARENT", "1", 1);
@@ -437,7 +437,7 @@ static void test_found_in_the_global_scope(void **state)
 	}
 	struct standin_comm comm;
 	standin_comm_init(&comm, &nccl, "global", 1, 2, 0);
-	assert_int_equal(keeper->starts(), 1);
+	assert_int_equal(keeper->cuda_starts(), 1);
 	standin_comm_destroy(&comm);
 }
 

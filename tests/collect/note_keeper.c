@@ -17,7 +17,7 @@ static struct note kept[MAX_NOTES];
 static size_t kept_count;
 static atomic_bool is_recording = true, is_full;
 static _Atomic int64_t last_step = -1;
-static atomic_int start_count, push_depth;
+static atomic_int start_count, cuda_start_count, push_depth;
 static _Atomic uint64_t last_id;
 static _Thread_local uint64_t pushed[8];
 static _Thread_local int pushed_count;
@@ -25,6 +25,11 @@ static _Thread_local int pushed_count;
 void collector_start(void)
 {
 	atomic_fetch_add(&start_count, 1);
+}
+
+void collector_start_cuda(void)
+{
+	atomic_fetch_add(&cuda_start_count, 1);
 }
 
 bool collector_is_recording(void)
@@ -87,6 +92,7 @@ static void clear(void)
 	is_recording = true;
 	last_step = -1;
 	start_count = 0;
+	cuda_start_count = 0;
 }
 
 static void record(bool recording)
@@ -122,6 +128,11 @@ static int starts(void)
 	return start_count;
 }
 
+static int cuda_starts(void)
+{
+	return cuda_start_count;
+}
+
 static uint64_t pushed_id(void)
 {
 	return pushed_count ? pushed[pushed_count - 1] : 0;
@@ -133,5 +144,5 @@ static int depth(void)
 }
 
 extern const struct note_keeper note_keeper;
-__attribute__((visibility("default"))) const struct note_keeper note_keeper = {
-	clear, record, refuse, count, at, step, starts, pushed_id, depth, nvtx_ranges_left_out};
+__attribute__((visibility("default"))) const struct note_keeper note_keeper = {clear, record,
+	refuse, count, at, step, starts, cuda_starts, pushed_id, depth, nvtx_ranges_left_out};

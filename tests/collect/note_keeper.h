@@ -16,6 +16,7 @@ struct note_keeper {
 	const struct note *(*at)(size_t index);
 	int64_t (*step)(void);		   /* the last step told, -1 if none was */
 	int (*starts)(void);		   /* calls of collector_start */
+	int (*cuda_starts)(void);	   /* calls of collector_start_cuda */
 	uint64_t (*pushed_id)(void);	   /* the calling thread's correlation id, 0 if none */
 	int (*depth)(void);		   /* pushes without a pop, over all threads */
 	uint64_t (*ranges_left_out)(void); /* nvtx.h's count */

@@ -13,6 +13,10 @@ void collector_start(void)
 {
 }
 
+void collector_start_cuda(void)
+{
+}
+
 bool collector_is_recording(void)
 {
 	return atomic_load_explicit(&is_recording, memory_order_relaxed);

@@ -1,6 +1,7 @@
 /*
  * A training process for tests: forked, with the environment that `inquest record` would set and
  * the stand-in for libcupti, it loads the collector as CUDA does and then does what the case says.
+ * With TRAINEE_WITHOUT_CUDA in the environment CUDA loads another tool, and NVTX alone loads ours.
  */
 #pragma once
 
