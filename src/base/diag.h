@@ -79,6 +79,10 @@ enum severity {
 		"gathers that show as copies or fused kernels can't be counted")                   \
 	X(DROPPED_RECORDS, "dropped_records", DATA_LOSS,                                           \
 		"records that the recorder itself dropped")                                        \
+	X(NO_CUPTI, "no_cupti", DATA_LOSS,                                                         \
+		"the recorder got no libcupti, or another tool held it: no GPU op is in the file") \
+	X(RECORDER_STOPPED, "recorder_stopped", DATA_LOSS,                                         \
+		"the recorder gave up before the program ended")                                   \
 	X(EXTRA_SCHEMA, "extra_schema", INFO, "tables or columns that this program does not read") \
 	X(CLOCK_SKEW, "clock_skew", INFO,                                                          \
 		"the ranks' clocks differ and were related by collective ends")

@@ -83,9 +83,11 @@ static bool copy_facts(sqlite3 *from, sqlite3 *to, struct err *err)
 	       copy_rows(from, to,
 		       "SELECT kind, severity, count, first_file, first_byte, meaning"
 		       " FROM diagnostic",
-		       "INSERT OR IGNORE INTO diagnostic"
+		       /* The recorder's own words tell more than those for the kind. */
+		       "INSERT INTO diagnostic"
 		       " (kind, severity, count, first_file, first_byte, meaning)"
-		       " VALUES (?, ?, ?, ?, ?, ?)",
+		       " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (kind) DO UPDATE"
+		       " SET meaning = excluded.meaning WHERE excluded.meaning <> ''",
 		       err);
 }
 

@@ -374,6 +374,7 @@ static void test_cupti_taken(void **state)
 		"SELECT meaning FROM diagnostic WHERE kind = 'no_cupti'");
 	assert_meta(&r, "has_sync_edges", "0");
 	assert_readable(&r, "\"gpu_ops\": 0");
+	assert_readable(&r, "\"kind\": \"no_cupti\"");
 	recorded_close(&r);
 }
 

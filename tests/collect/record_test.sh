@@ -203,6 +203,7 @@ check 'a recorder that gave up says why' says \
 	'7 records dropped; the recorder stopped early: No space left on device'
 check 'the file says it too' asks run/rank0.inq \
 	"SELECT meaning FROM diagnostic WHERE kind = 'recorder_stopped'" 'No space left on device'
+check 'and inquest does' sh -c "'$inquest' info --format json run | grep -q '\"kind\": \"recorder_stopped\"'"
 for end in empty bare; do
 	rm -rf run
 	record -o run -- "$python" "$here/standin_rank.py" 0 $end
