@@ -76,7 +76,7 @@ static bool is_of_run(const char *name)
 }
 
 /* Removes a run's files, or counts them; -1 when that failed, with errno. */
-static int visit_run(const char *folder, bool remove_them)
+static int visit_files(const char *folder, bool remove_them)
 {
 	DIR *directory = opendir(folder);
 	int count = 0;
@@ -94,7 +94,22 @@ static int visit_run(const char *folder, bool remove_them)
 	return count;
 }
 
-static bool make(const char *folder)
+/* The same with the files of ranks that were started again (library/record_lives.h). */
+static int visit_run(const char *folder, bool remove_them)
+{
+	char below[PATH_MAX];
+	const int count = visit_files(folder, remove_them);
+	if (count < 0 || snprintf(below, sizeof below, "%s/earlier", folder) >= (int)sizeof below)
+		return count;
+	const int more = visit_files(below, remove_them);
+	if (more < 0)
+		return errno == ENOENT || errno == ENOTDIR ? count : -1;
+	if (more > 0 && remove_them)
+		rmdir(below); /* if it is empty */
+	return count + more;
+}
+
+static bool make_one(const char *folder)
 {
 	struct stat status;
 	if (mkdir(folder, 0777) == 0)
@@ -103,6 +118,24 @@ static bool make(const char *folder)
 		return false;
 	errno = ENOTDIR;
 	return S_ISDIR(status.st_mode);
+}
+
+/* With the folders above it. */
+static bool make(const char *folder)
+{
+	char part[PATH_MAX];
+	if (snprintf(part, sizeof part, "%s", folder) >= (int)sizeof part) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	for (char *at = part + 1; part[0] && (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		/* What is there may be what we can't make: a folder of the automounter's. */
+		if (access(part, F_OK) != 0 && !make_one(part))
+			return false;
+		*at = '/';
+	}
+	return make_one(folder);
 }
 
 enum folder_answer record_make_folder(

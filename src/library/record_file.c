@@ -133,6 +133,8 @@ static int64_t count_steps(const struct marker_table *markers)
 
 static void look(const struct trace *trace, struct record_outcome *outcome)
 {
+	outcome->rank = trace->rank;
+	outcome->begin_ns = trace->base_unix_ns;
 	outcome->steps = count_steps(&trace->markers);
 	outcome->dropped = trace->diag.row[DIAG_DROPPED_RECORDS].count;
 	outcome->is_empty = !trace->gpu_ops.head.count && !trace->host_ops.head.count &&

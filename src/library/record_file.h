@@ -12,6 +12,8 @@
 struct record_outcome {
 	bool is_empty; /* nothing was in it, so it was removed */
 	bool is_compressed;
+	int32_t rank;	   /* null if unknown */
+	int64_t begin_ns;  /* of the recording, in CLOCK_REALTIME */
 	int64_t bytes;	   /* of the finished file */
 	int64_t steps;	   /* marked in it, whole */
 	int64_t dropped;   /* records that the recorder lost */

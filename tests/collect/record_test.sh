@@ -148,7 +148,7 @@ done
 record -o run --after x -- touch ran
 check '--after x is refused' returns 2
 check 'nothing of it made a folder or ran' [ ! -e run ] && [ ! -e ran ]
-record -o nowhere/run -- touch ran
+record -o /proc/nowhere/run -- touch ran
 check 'a folder that can not be made is 3' returns 3
 record -o libinquest-collect.so -- touch ran
 check 'a file in place of the folder is 3' returns 3
@@ -221,6 +221,57 @@ rm -rf run
 record -o run -- sh -c "'$python' '$here/standin_rank.py' 0 open >/dev/null 2>&1 & until [ -s run/rank0.inq-wal ]; do sleep 0.05; done; sleep 0.2"
 check 'a file that is still written is left alone' says 'its process still runs and writes it'
 wait
+
+# A rank that was started again.
+# lives END...: rank 0 lives as often, rank 1 once.
+lives() {
+	for end; do
+		set -- "$@" "'$python' '$here/standin_rank.py' 0 $end;"
+		shift
+	done
+	# shellcheck disable=SC2086 # several words
+	record -o run $options -- sh -c "$* '$python' '$here/standin_rank.py' 1 closed"
+}
+begins() { asks "$1" "SELECT value FROM meta WHERE key = 'base_unix_ns'" "$2"; }
+options=''
+rm -rf run
+lives killed killed closed helper empty
+check 'the last life with a step is the rank' begins run/rank0.inq 3
+check 'a run has a file a rank' [ "$(cd run && echo *)" = 'earlier rank0.inq rank1.inq' ]
+check 'the others are kept' [ "$(cd run/earlier && echo *)" = 'rank0-2.inq rank0-4.inq rank0.inq' ]
+check 'the first life is as it was' begins run/earlier/rank0.inq 1
+check 'it is said where' says \
+	'inquest: rank 0 was started 4 times: run/rank0.inq is the last with a step, run/earlier has the rest'
+check 'and how much was in each' grep -q '^inquest: run/earlier/rank0-2.inq: .* 2 steps, ' err
+check 'inquest reads the run' "$inquest" breakdown run
+check 'and the earlier ones' "$inquest" info run/earlier/rank0.inq
+record -o run -- touch ran
+check 'it is a run like others' returns 2
+options='--force --compress'
+lives helper helper
+check 'without steps the last life counts' [ "$(cd run && echo *)" = \
+	'earlier rank0.inq.zst rank1.inq.zst' ]
+check 'and is named so' says 'rank 0 was started 2 times: run/rank0.inq.zst is the last, run/earlier has'
+check '--force has removed the earlier ones' [ "$(ls run/earlier)" = rank0.inq.zst ]
+rm run/*.zst
+record -o run -- touch ran
+check 'earlier ones alone are a run' returns 2
+options='--force'
+lives damaged killed closed
+check 'a damaged life stays where it is' [ "$(cd run && echo *)" = \
+	'earlier rank0-3.inq rank0.inq rank1.inq' ]
+rm -rf run
+touch in_the_way
+lives 'killed; mv "$INQUEST_RECORD_DIR/../in_the_way" "$INQUEST_RECORD_DIR/earlier"; true' killed
+check 'what is in the way is named' says "can't be left with one file: run/earlier/rank0.inq: Not a dir"
+check 'and nothing is lost' [ "$(cd run && echo *)" = 'earlier rank0-2.inq rank0.inq rank1.inq' ]
+
+# Folders.
+record -o a/b//c/run/ -- sh -c "'$python' '$here/standin_rank.py' 0 closed"
+check 'the folders above are made' [ -e a/b/c/run/rank0.inq ]
+record -o a/b/c/run/rank0.inq/run -- touch ran
+check 'a file among them is 3' returns 3
+check 'and named' says 'a/b/c/run/rank0.inq/run: '
 
 # Python.
 cat >show.py <<-'END'

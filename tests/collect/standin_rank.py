@@ -1,9 +1,10 @@
 """A training process whose recorder left a file behind, for record_test.sh.
 
 Usage: standin_rank.py RANK END: writes what the collector writes for that rank into
-INQUEST_RECORD_DIR, in WAL mode, and ends:
+INQUEST_RECORD_DIR, in WAL mode and under the first free name, and ends:
   killed    by SIGKILL, with everything in the log
   closed    orderly
+  helper    orderly, without steps
   stopped   orderly, the recorder having given up
   empty     orderly, without a row
   bare      killed before the schema was there
@@ -42,10 +43,10 @@ ROWS = {
 }
 
 
-def fill(db, rank, end):
+def fill(db, rank, life, end):
     db.executescript("BEGIN;" + SCHEMA.read_text() + "COMMIT;")
     facts = {"sealed": 0, "source": "recorder", "rank": rank, "world_size": 2, "gpu": "",
-             "base_unix_ns": 1, "event_count": 6, "writer_cpu_ns": 12345}
+             "base_unix_ns": life, "event_count": 6, "writer_cpu_ns": 12345}
     if end == "stopped":
         facts["recorder_stopped"] = "No space left on device"
         db.execute("INSERT INTO diagnostic (kind, severity, count, meaning)"
@@ -56,13 +57,19 @@ def fill(db, rank, end):
     db.executemany("INSERT INTO string VALUES (?, ?)", enumerate(STRINGS))
     if end != "empty":
         for table, rows in ROWS.items():
+            if table == "marker" and end == "helper":
+                continue
             marks = ", ".join("?" * len(rows[0]))
             db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
 
 def main():
     rank, end = int(sys.argv[1]), sys.argv[2]
-    path = pathlib.Path(os.environ["INQUEST_RECORD_DIR"], f"rank{rank}.inq")
+    folder = pathlib.Path(os.environ["INQUEST_RECORD_DIR"])
+    life, path = 1, folder / f"rank{rank}.inq"
+    while path.exists():
+        life += 1
+        path = folder / f"rank{rank}-{life}.inq"
     if end == "damaged":
         path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
         return
@@ -70,7 +77,7 @@ def main():
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     db.execute("PRAGMA journal_mode = WAL")
     if end != "bare":
-        fill(db, rank, end)
+        fill(db, rank, life, end)
         db.commit()
     if end in ("killed", "bare"):
         os.kill(os.getpid(), signal.SIGKILL)
