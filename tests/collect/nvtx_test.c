@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
