@@ -15,6 +15,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 import of_files  # noqa: E402
 import of_pairs  # noqa: E402
 import of_public  # noqa: E402
+import of_recorded  # noqa: E402
 import of_runs  # noqa: E402
 from bench import ROOT, Bench  # noqa: E402
 from tool import Tool  # noqa: E402
@@ -37,6 +38,7 @@ def main():
     of_public.prove(bench)
     with tempfile.TemporaryDirectory() as folder:
         of_files.prove(bench, pathlib.Path(folder))
+        of_recorded.prove(bench, pathlib.Path(folder))
     return bench.tap.end()
 
 

@@ -14,6 +14,7 @@ SAMPLES = ["big_none", "big_ac_block", "big_ac_block_mb4"]
 
 PARTITION_TOLERANCE = 0.02  # of the window, against the independent reading
 PATH_TOLERANCE = 0.04  # of the step
+DAYS_TOLERANCE = 0.03  # of the step, between two days and two recorders
 # Host and allocator take turns within microseconds there: only the sum is a fact.
 STARVED_AS_A_WHOLE = {"press_none_a"}
 # The reading's path starts at the end of rank 0's window.  Ours from a given rank starts where the
