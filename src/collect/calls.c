@@ -20,7 +20,8 @@ static _Thread_local struct {
 	int64_t start_ns;
 	uint64_t launch_id;
 	uint32_t generation;
-	uint32_t domain, cbid, correlation; /* domain 0: none */
+	uint32_t domain, cbid; /* domain 0: none */
+	uint32_t depth;	       /* calls of the same kind inside it */
 	int32_t tid;
 } own;
 
@@ -64,7 +65,7 @@ static void put(const void *data)
 	note.call = (struct note_call){.end_ns = notes_now_ns(),
 		.external_id = own.launch_id,
 		.call = call,
-		.correlation = own.correlation};
+		.correlation = u32_at(data, CALLBACK_CORRELATION)};
 	const void *result = pointer_at(data, CALLBACK_RETURN_VALUE);
 	if (result)
 		memcpy(&note.call.result, result, sizeof note.call.result);
@@ -81,17 +82,19 @@ void calls_on_callback(void *user, int domain, uint32_t cbid, const void *data)
 		own.generation = now;
 		own.domain = 0;
 	}
-	const uint32_t correlation = u32_at(data, CALLBACK_CORRELATION);
+	const bool is_own = own.domain == (uint32_t)domain && own.cbid == cbid;
 	if (u32_at(data, CALLBACK_SITE) != CALLBACK_SITE_EXIT) {
 		if (own.domain == 0) {
 			own.domain = (uint32_t)domain;
 			own.cbid = cbid;
-			own.correlation = correlation;
+			own.depth = 0;
 			own.start_ns = notes_now_ns();
+		} else if (is_own) {
+			own.depth++;
 		}
 		return;
 	}
-	if (own.domain != (uint32_t)domain || own.cbid != cbid || own.correlation != correlation)
+	if (!is_own || own.depth-- > 0)
 		return;
 	if (collector_is_recording())
 		put(data);

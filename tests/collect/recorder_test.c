@@ -361,6 +361,7 @@ static void nest(const struct trainee *t)
 	cupti->enter(&middle, true, 652);
 	cupti->call(true, 307, now, now);
 	cupti->leave(&middle);
+	cupti->call(false, 211, now, now); /* itself again */
 	cupti->call(true, 441, now, now);
 	cupti->leave(&outer);
 	cupti->kernel(outer.correlation, 7, "k", now + 10, now + 11);
