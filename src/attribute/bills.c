@@ -99,10 +99,8 @@ static bool collect_others(const struct rank_analysis *rank, struct others *ret,
 	const struct collective_table *collectives = &rank->trace->collectives;
 	*ret = (struct others){mem_new(collectives->head.count, sizeof *ret->items, err), 0,
 		mem_new(collectives->head.count, sizeof *ret->ready_ns, err)};
-	if (!ret->items || !ret->ready_ns) {
-		others_done(ret);
-		return false;
-	}
+	if (!ret->items || !ret->ready_ns)
+		return false; /* the caller ends it */
 	find_ready(rank, ret->ready_ns);
 	for (uint32_t c = 0; c < collectives->head.count; c++)
 		if (collectives->gpu_op_id[c] != NULL_U32 && collectives->communicator_id[c] &&

@@ -17,7 +17,8 @@ void diag_add(struct diag *diag, enum diag_kind kind, int64_t count, int64_t fir
 	struct diag_row *row = &diag->row[kind];
 	if (!row->count)
 		row->first_byte = first_byte;
-	row->count += count;
+	if (__builtin_add_overflow(row->count, count, &row->count))
+		row->count = INT64_MAX;
 }
 
 void diag_set(struct diag *diag, enum diag_kind kind, int64_t count)

@@ -74,6 +74,9 @@ int main(int argc, char **argv)
 	const bool had_failed = ferror(stdout);
 	errno = 0;
 	if (fclose(stdout) != 0 || had_failed) {
+		/* A reader that has seen enough, as head, closes the pipe: no word about it. */
+		if (errno == EPIPE)
+			return EXIT_BROKEN;
 		fprintf(stderr, "inquest: the answer could not be written%s%s\n", errno ? ": " : "",
 			errno ? strerror(errno) : "");
 		return EXIT_BROKEN;

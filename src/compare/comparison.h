@@ -87,6 +87,7 @@ struct comparison {
 	int64_t noise_ns;	  /* half width of the interval, or the floor */
 	struct cause_result causes[CAUSE_COUNT];
 	bool checkpointing_is_only_difference;
+	bool recomputes[2];	    /* base, checkpointed: any recomputation on the path */
 	bool launch_bound;	    /* either run */
 	int64_t inflation_ns[2][2]; /* base, checkpointed: the profiler's cost a step, from, to */
 };

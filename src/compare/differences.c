@@ -44,6 +44,14 @@ static bool same_text(const char *a, const char *b)
 	return !*a || !*b || strcmp(a, b) == 0; /* what one run doesn't say can't differ */
 }
 
+bool run_recomputes(const struct breakdown *run)
+{
+	for (uint32_t s = 0; s < run->facts->step_count; s++)
+		if (run->facts->steps[s].busy_ns[PHASE_RECOMPUTE] > 0)
+			return true;
+	return false;
+}
+
 /* What makes the times of two runs tell nothing about each other. */
 static void find_blockers(struct list *list, const struct breakdown *a, const struct breakdown *b)
 {
@@ -68,6 +76,9 @@ static void find_blockers(struct list *list, const struct breakdown *a, const st
 			add(list, "tokens a step: %" PRId64 " against %" PRId64, a->tokens_per_step,
 				b->tokens_per_step);
 	}
+	/* Compiled graphs may hide recomputation: then nothing can be said of the order. */
+	if (run_recomputes(a) && !run_recomputes(b) && !fb->has_compiled)
+		add(list, "BASE recomputes and the other run does not: are the two swapped?");
 	list->ret->comparable = list->ret->count == before;
 }
 

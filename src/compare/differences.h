@@ -13,5 +13,8 @@ struct differences {
 	bool checkpointing_is_only_difference;
 };
 
+/* Whether a run checkpoints, by what its path does. */
+bool run_recomputes(const struct breakdown *run);
+
 bool differences_find(const struct breakdown *base, const struct breakdown *checkpointed,
 	struct arena *arena, struct differences *ret, struct err *err);

@@ -237,6 +237,8 @@ bool compare_runs(const struct breakdown *base, const struct breakdown *checkpoi
 			(double)checkpointed->tokens_per_step / (double)base->tokens_per_step;
 		ret->normalised_to_tokens = base->tokens_per_step != checkpointed->tokens_per_step;
 	}
+	ret->recomputes[0] = run_recomputes(base);
+	ret->recomputes[1] = run_recomputes(checkpointed);
 	set_inflation(base, checkpointed, ret);
 	if (!split(base, checkpointed, &differences, ret, err)) {
 		comparison_done(ret);

@@ -198,5 +198,10 @@ void report_causes(struct report *report, const struct answer *answer)
 		report_text(report, is_only ? TONE_DIM : TONE_WARN, "%s: %s.",
 			is_only ? "Checkpointing is the only difference found" : "The runs differ",
 			comparison->differences[i]);
-	add_evidence(report, comparison, decimals);
+}
+
+void report_evidence(struct report *report, const struct answer *answer)
+{
+	const struct comparison *comparison = answer->comparison;
+	add_evidence(report, comparison, units_ms_decimals((double)comparison->base_ns));
 }

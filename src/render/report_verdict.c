@@ -9,6 +9,9 @@
 #include "base/units.h"
 #include "render/reports.h"
 
+#define WAITING_FRAC                                                                          \
+	0.05	       /* of the step: smaller differences between ranks are not worth a line \
+			*/
 #define NEAR_NOISE 1.5 /* times the floor */
 
 static enum tone verdict_tone(enum verdict_word verdict)
@@ -273,7 +276,7 @@ void report_stragglers(struct report *report, const struct straggler *stragglers
 	report_heading(report, "Stragglers");
 	if (sum < 0.005 * step_ns || !count) {
 		report_text(report, TONE_DIM,
-			"No rank is waited for on the job path: %s a step in all.",
+			"No hop between ranks on the job path is worth a line: %s a step in all.",
 			units_ms(sum, decimals, UNITS_PLAIN).text);
 		return;
 	}
@@ -293,6 +296,46 @@ void report_stragglers(struct report *report, const struct straggler *stragglers
 			units_ms(sum, decimals, UNITS_PLAIN).text);
 }
 
+/* A used step's mean, of one rank's own partition. */
+static double rank_ns(const struct rank_result *rank, enum state state)
+{
+	double sum = 0;
+	for (uint32_t s = 0; s < rank->step_count; s++)
+		for (uint32_t p = 0; rank->steps[s].used && p < rank->steps[s].parts.count; p++)
+			sum += rank->steps[s].parts.items[p].state == state
+				       ? (double)rank->steps[s].parts.items[p].ns
+				       : 0;
+	return rank->steps_used ? sum / rank->steps_used : 0;
+}
+
+/*
+ * A rank that is always late makes no hop: the path stays on it, and the others' waits are theirs
+ * alone. They show in the ranks' own partitions.
+ */
+void report_waiting_ranks(struct report *report, const struct breakdown *run)
+{
+	const struct rank_result *late = &run->ranks[0], *waits = &run->ranks[0];
+	for (uint32_t r = 1; r < run->rank_count; r++) {
+		const struct rank_result *rank = &run->ranks[r];
+		late = rank_ns(rank, STATE_STARVED) > rank_ns(late, STATE_STARVED) ? rank : late;
+		waits = rank_ns(rank, STATE_BLOCKED) > rank_ns(waits, STATE_BLOCKED) ? rank : waits;
+	}
+	const double more = rank_ns(waits, STATE_BLOCKED) - rank_ns(late, STATE_BLOCKED);
+	double step_ns = 0;
+	for (uint32_t s = 0; s < run->path_count; s++)
+		step_ns += run->path[s].used ? (double)run->path[s].wall_ns / run->path_used : 0;
+	if (late == waits || more < WAITING_FRAC * step_ns)
+		return;
+	const int decimals = units_ms_decimals(step_ns);
+	report_text(report, TONE_PLAIN,
+		"Rank %d is blocked %s a step, %s more than rank %d, whose host is late: there the "
+		"GPU "
+		"starves %s.",
+		waits->rank, units_ms(rank_ns(waits, STATE_BLOCKED), decimals, UNITS_PLAIN).text,
+		units_ms_bare(more, decimals, UNITS_PLAIN).text, late->rank,
+		units_ms(rank_ns(late, STATE_STARVED), decimals, UNITS_PLAIN).text);
+}
+
 void report_verdict(struct report *report, const struct answer *answer)
 {
 	const enum verdict_word verdict = answer->judgement.verdict;
@@ -310,8 +353,13 @@ void report_verdict(struct report *report, const struct answer *answer)
 	if (answer->comparison && answer->comparison->comparable)
 		report_causes(report, answer);
 	add_advice(report, answer);
-	report_stragglers(report, answer->stragglers, answer->straggler_count,
-		answer->traced_step_ns[candidate], answer->recipe[candidate].steps);
+	if (answer->breakdown[candidate]->path_is_job) {
+		report_stragglers(report, answer->stragglers, answer->straggler_count,
+			answer->traced_step_ns[candidate], answer->recipe[candidate].steps);
+		report_waiting_ranks(report, answer->breakdown[candidate]);
+	}
+	if (answer->comparison && answer->comparison->comparable)
+		report_evidence(report, answer);
 	for (int role = 0; role < ROLE_COUNT; role++)
 		if (answer->breakdown[role])
 			findings_add_run(&findings, &answer->breakdown[role]->diag,

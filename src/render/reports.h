@@ -11,6 +11,9 @@ void report_verdict(struct report *report, const struct answer *answer);
 /* The causes of the difference, with bars, and the evidence behind them; part of the verdict. */
 void report_causes(struct report *report, const struct answer *answer);
 
+/* The observations behind the larger causes; last, for who checks. */
+void report_evidence(struct report *report, const struct answer *answer);
+
 /* The partition of the path and of the ranks, averaged over the used steps; `has_steps` adds every
  * step. */
 void report_breakdown(struct report *report, const struct breakdown *const *runs,
@@ -21,6 +24,9 @@ void report_gathers(struct report *report, const struct breakdown *const *runs, 
 void report_info(struct report *report, const struct inventory *inventory);
 
 /* Who was waited for, a table; one line where nobody was. */
+/* The rank that is blocked most against the one whose host is late, where that is worth a line. */
+void report_waiting_ranks(struct report *report, const struct breakdown *run);
+
 void report_stragglers(struct report *report, const struct straggler *stragglers, uint32_t count,
 	double step_ns, uint32_t step_count);
 

@@ -207,6 +207,9 @@ static bool advise_spend(struct advisor *advisor)
 {
 	const double room = room_bytes(advisor), freed = freed_bytes(advisor);
 	const bool is_spent = advisor->answer->recipe[ROLE_SPENT].given;
+	/* Where allocations are retried, memory is short, whatever the GPU has. */
+	if (measure_alloc_retries(advisor->candidate) > 0)
+		return true;
 	/* Where a run that spends it is no better, more of the same is no advice. */
 	if (freed <= 0 || (is_spent && (!(room > freed) || advisor->answer->judgement.verdict !=
 								   VERDICT_WORKED)))
@@ -311,11 +314,11 @@ static bool advise_allocator_of(
 				"fragmentation, or a smaller peak",
 				whose),
 			.why = arena_format(advisor->arena, advisor->err,
-				"%s retries, %.4g cudaMalloc and %.4g cudaFree a step; the GPU "
+				"%.4g retries, %.4g cudaMalloc and %.4g cudaFree a step; the GPU "
 				"starves for %s a step in the allocator and until the host is "
 				"ahead again",
-				units_count(retries).text, calls.alloc_count, calls.free_count,
-				ms(advisor, stall).text),
+				(double)retries / (breakdown->path_used ? breakdown->path_used : 1),
+				calls.alloc_count, calls.free_count, ms(advisor, stall).text),
 			.has_ns = true,
 			.ns = {0, llround(stall)},
 			.bytes = NULL_I64,
@@ -364,11 +367,10 @@ static bool advise_host(struct advisor *advisor)
 
 static bool advise_coarser_units(struct advisor *advisor)
 {
-	const double busy = measure_path_ns(
-		advisor->candidate, STATE_BUSY, PHASE_FSDP, MEASURE_ANY, MEASURE_ANY);
 	const double starved = starved_in(advisor, PHASE_FSDP);
 	struct gather_sum forward;
-	if (busy + starved < OVERHEAD_FRAC * advisor->step_ns)
+	/* Copies go by bytes, whatever the units: only the hooks are paid by the unit. */
+	if (starved < OVERHEAD_FRAC * advisor->step_ns)
 		return true;
 	if (!measure_gathers(
 		    advisor->candidate, GATHER_FORWARD, advisor->arena, &forward, advisor->err))
@@ -377,18 +379,16 @@ static bool advise_coarser_units(struct advisor *advisor)
 		return true;
 	return advise(advisor,
 		(struct advice){
-			.what = "try fewer, larger FSDP units: FSDP's own work is paid by the "
-				"unit",
+			.what = "try fewer, larger FSDP units: FSDP's hooks are paid by the unit",
 			.why = arena_format(advisor->arena, advisor->err,
-				"%s a step are FSDP's copies and %s wait in its hooks, for %u "
-				"units of %s each on average",
-				ms(advisor, busy).text, ms(advisor, starved).text,
-				forward.unit_count,
+				"the GPU waits %s a step in FSDP's hooks, for %u units of %s each "
+				"on average",
+				ms(advisor, starved).text, forward.unit_count,
 				units_bytes((int64_t)(forward.unit_bytes / forward.unit_count),
 					UNITS_PLAIN)
 					.text),
 			.has_ns = true,
-			.ns = {0, llround(busy + starved)},
+			.ns = {0, llround(starved)},
 			.bytes = NULL_I64,
 		});
 }
@@ -397,7 +397,8 @@ static bool advise_coarser_units(struct advisor *advisor)
 static bool remark_tail(struct advisor *advisor)
 {
 	const int64_t tail = advisor->candidate->tail_reduce_scatter_ns;
-	if (tail <= 0 || tail == NULL_I64 || !is_worth_it(advisor, (double)tail))
+	if (tail <= 0 || tail == NULL_I64 || !is_worth_it(advisor, (double)tail) ||
+		(advisor->comparison && !advisor->comparison->comparable))
 		return true;
 	return advise(advisor,
 		(struct advice){

@@ -1,6 +1,8 @@
 /* Assembles an answer: recipes from breakdowns, the judgement, then sentence and advice. */
 #include "verdict/answer.h"
 
+#define LAUNCH_BOUND_FRAC 0.1 /* of the step, waiting for the host */
+
 #include <math.h>
 #include <string.h>
 
@@ -74,7 +76,12 @@ static bool recipe_make(const struct answer_run *run, struct recipe *ret, struct
 	if (!breakdown)
 		return true;
 	ret->given = true;
-	ret->launch_bound = breakdown->launch_bound;
+	/* One rank alone can't show that the job is launch-bound; where its GPU waits for the host
+	 * as much, its times are no better for it. */
+	ret->launch_bound =
+		breakdown->launch_bound ||
+		(!breakdown->path_is_job && breakdown->starved_frac > LAUNCH_BOUND_FRAC &&
+			breakdown->world_size != 1);
 	ret->tokens_per_step = breakdown->tokens_per_step;
 	ret->peak_allocated_bytes = measure_peak_allocated(breakdown);
 	ret->peak_reserved_bytes = measure_peak_reserved(breakdown);
@@ -130,6 +137,22 @@ static bool judge_all(const struct answer_input *input, struct answer *answer, s
 			return false;
 	}
 	return true;
+}
+
+bool answer_base_has_room(const struct answer *answer)
+{
+	const struct recipe *base = &answer->recipe[ROLE_BASE];
+	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
+	if (!base->given || base->could_not_run || base->peak_reserved_bytes == NULL_I64 ||
+		base->gpu_memory_bytes == NULL_I64 || base->tokens_per_step <= 0 ||
+		spent->tokens_per_step <= base->tokens_per_step || base->alloc_retries > 0)
+		return false;
+	const double limit = answer->memory_limit_bytes != NULL_I64
+				     ? (double)answer->memory_limit_bytes
+				     : MEMORY_LIMIT_FRAC * (double)base->gpu_memory_bytes;
+	return (double)base->peak_reserved_bytes * (double)spent->tokens_per_step /
+		       (double)base->tokens_per_step <
+	       limit;
 }
 
 enum run_role answer_candidate(const struct answer *answer)

@@ -50,5 +50,11 @@ struct answer {
 bool answer_make(const struct answer_input *input, struct answer *ret, struct err *err);
 void answer_done(struct answer *answer);
 
+/*
+ * Whether base, grown by SPENT's tokens, would stay under the memory limit: an upper bound of what
+ * it would reserve, since parameters do not grow.
+ */
+bool answer_base_has_room(const struct answer *answer);
+
 /* SPENT where given, else CHECKPOINTED. */
 enum run_role answer_candidate(const struct answer *answer);

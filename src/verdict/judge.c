@@ -13,7 +13,6 @@
 #include "compare/comparison.h"
 
 #define MEMORY_FREED_FRAC 0.01	/* less than this is no saving */
-#define MEMORY_LIMIT_FRAC 0.95	/* of the GPU, where no limit is given */
 #define SAME_TOKENS_FRAC  0.001 /* inferred token counts are exact; given ones may be rounded */
 
 enum known {
@@ -219,11 +218,14 @@ static bool judge_memory(const struct judge_input *input, const struct recipe *c
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			"peak reserved memory is not in the traces of both runs");
 	const char *memory = freed_text(arena, base, candidate, err);
-	const char *price = isnan(pace->change_frac)
-				    ? ""
-				    : arena_format(arena, err, ", at a price of %s time a token%s",
-					      units_percent(pace->change_frac, UNITS_SIGNED).text,
-					      pace->unknown_why ? " (as traced)" : "");
+	const char *price =
+		isnan(pace->change_frac)
+			? ""
+			: arena_format(arena, err,
+				  pace->change_frac > 0 ? ", at a price of %s time a token%s"
+							: ", with %s time a token%s",
+				  units_percent(pace->change_frac, UNITS_SIGNED).text,
+				  pace->unknown_why ? " (as traced)" : "");
 	if (!memory || !price)
 		return false;
 	const int64_t limit = input->memory_limit_bytes;

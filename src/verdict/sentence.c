@@ -64,6 +64,9 @@ static void add_recomputation(struct text *text, const struct comparison *compar
 	if (host >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
 		text_add(text, " (%s of it waiting for the host)",
 			units_ms(host, decimals, UNITS_PLAIN).text);
+	/* With other shapes fewer waits need not be the recomputation's doing. */
+	if (comparison->normalised_to_tokens || !comparison->checkpointing_is_only_difference)
+		return;
 	const double gained = -(double)causes[CAUSE_LOST_OVERLAP].ns;
 	const double hidden = gained < gpu ? gained : gpu;
 	if (hidden >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
@@ -143,8 +146,9 @@ static bool add_causes(struct text *text, const struct answer *answer, struct er
 	const bool is_given = answer->recipe[ROLE_BASE].step_time_given ||
 			      answer->recipe[ROLE_CHECKPOINTED].step_time_given;
 	if (answer->recipe[ROLE_SPENT].given || is_given)
-		text_add(text, "; %scheckpointing alone makes %s a step%s",
-			is_given ? "as traced, " : "",
+		text_add(text, "; %s%s %s a step%s", is_given ? "as traced, " : "",
+			comparison->checkpointing_is_only_difference ? "checkpointing alone makes"
+								     : "the change makes",
 			units_ms((double)comparison->delta_ns, decimals, UNITS_SIGNED).text,
 			comparison->normalised_to_tokens ? " of base's tokens" : "");
 	add_recomputation(text, comparison, decimals);
@@ -161,11 +165,12 @@ static void add_memory(struct text *text, const struct answer *answer)
 	const bool is_unspent = answer->judgement.verdict == VERDICT_UNSPENT;
 	if (base == NULL_I64 || other == NULL_I64 || answer->recipe[ROLE_SPENT].given)
 		return;
+	const bool is_its_doing = answer->comparison && answer->comparison->recomputes[1] &&
+				  !answer->comparison->recomputes[0];
 	if (is_unspent)
-		text_add(text,
-			"; %s less are reserved and nobody uses them: spend them or take "
-			"checkpointing off",
-			units_bytes(base - other, UNITS_PLAIN).text);
+		text_add(text, "; %s less are reserved and nobody uses them: spend them%s",
+			units_bytes(base - other, UNITS_PLAIN).text,
+			is_its_doing ? " or take checkpointing off" : "");
 	else if (base > other && answer->objective != OBJECTIVE_MEMORY)
 		text_add(text, "; %s less are reserved",
 			units_bytes(base - other, UNITS_PLAIN).text);
@@ -174,12 +179,32 @@ static void add_memory(struct text *text, const struct answer *answer)
 			units_bytes(other - base, UNITS_PLAIN).text);
 }
 
+/*
+ * A larger batch that base has room for too: what of the gain is checkpointing's can't be told
+ * without that run.
+ */
+static void add_missing_control(struct text *text, const struct answer *answer)
+{
+	const struct recipe *base = &answer->recipe[ROLE_BASE];
+	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
+	if (answer->spent && answer->comparison && answer->comparison->recomputes[1] &&
+		!answer->spent->recomputes[1])
+		text_add(text, "; SPENT itself does not recompute");
+	else if (spent->given && answer->judgement.verdict == VERDICT_WORKED &&
+		 answer_base_has_room(answer))
+		text_add(text,
+			"; base has room for that batch too (it reserves %s): without that run "
+			"checkpointing's share of the gain can't be told",
+			units_bytes(base->peak_reserved_bytes, UNITS_PLAIN).text);
+}
+
 /* Where the step says it all, the judge's reason would repeat it. */
 static bool step_says_it(const struct answer *answer)
 {
 	const struct recipe *recipe = answer->recipe;
 	const enum verdict_word verdict = answer->judgement.verdict;
 	return answer->objective == OBJECTIVE_THROUGHPUT && !recipe[ROLE_SPENT].given &&
+	       recipe[ROLE_BASE].tokens_per_step != NULL_I64 &&
 	       recipe[ROLE_BASE].tokens_per_step == recipe[ROLE_CHECKPOINTED].tokens_per_step &&
 	       (verdict == VERDICT_UNSPENT || verdict == VERDICT_FAILED ||
 		       verdict == VERDICT_WORKED);
@@ -203,10 +228,16 @@ bool sentence_make(struct answer *answer, struct err *err)
 		const bool is_spent = answer->comparison && answer->comparison->comparable;
 		add_differences(&body, is_spent ? answer->spent : answer->comparison);
 	} else if (recipe[ROLE_BASE].given && !recipe[ROLE_BASE].could_not_run) {
-		if (!recipe[ROLE_SPENT].given)
+		const bool told = (answer->objective == OBJECTIVE_THROUGHPUT ||
+					  answer->objective == OBJECTIVE_BATCH ||
+					  answer->objective == OBJECTIVE_SEQUENCE) &&
+				  recipe[ROLE_BASE].tokens_per_step !=
+					  recipe[ROLE_CHECKPOINTED].tokens_per_step;
+		if (!recipe[ROLE_SPENT].given && !told)
 			add_pace(&body, &recipe[ROLE_BASE], &recipe[ROLE_CHECKPOINTED]);
 		ok = add_causes(&body, answer, err);
 		add_memory(&body, answer);
+		add_missing_control(&body, answer);
 	}
 	struct text whole = {0};
 	text_add(&whole, "%s: %s.", verdict_text(verdict), body.bytes ? body.bytes + 2 : "");

@@ -47,6 +47,8 @@ const char *objective_word(enum objective objective);
 const char *verdict_text(enum verdict_word verdict);
 const char *role_word(enum run_role role);
 
+#define MEMORY_LIMIT_FRAC 0.95 /* of the GPU, where no limit is given */
+
 /* One recipe, as its numbers.  Nulls: NULL_I64, NaN. */
 struct recipe {
 	bool given;

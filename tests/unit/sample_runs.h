@@ -121,6 +121,8 @@ static inline struct comparison sample_comparison(void)
 {
 	static const struct evidence evidence = {"count", "regions recomputed", 0, 4, "count"};
 	struct comparison out = {.comparable = true,
+		.recomputes = {false, true},
+		.checkpointing_is_only_difference = true,
 		.token_ratio = 1,
 		.base_ns = 132 * SAMPLE_MS,
 		.checkpointed_ns = 160 * SAMPLE_MS,
