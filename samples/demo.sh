@@ -26,4 +26,5 @@ echo
 echo "\$ # the same configurations as torch.profiler traces, two steps each; the answer alone"
 echo "\$ build/src/cli/inquest verdict 'samples/big_none.*' 'samples/big_ac_block.*' \\
     'samples/big_ac_block_mb4.*' --objective throughput"
-ask 'samples/big_none.*' 'samples/big_ac_block.*' 'samples/big_ac_block_mb4.*' | sed '/^$/q'
+ask 'samples/big_none.*' 'samples/big_ac_block.*' 'samples/big_ac_block_mb4.*' >build/demo.txt
+sed '/^$/q' build/demo.txt

@@ -52,6 +52,15 @@ bool run_recomputes(const struct breakdown *run)
 	return false;
 }
 
+/* Steps of so different sizes have little in common, whatever is scaled. */
+static bool is_far_in_tokens(const struct breakdown *a, const struct breakdown *b)
+{
+	if (a->tokens_per_step <= 0 || b->tokens_per_step <= 0)
+		return false;
+	const double ratio = (double)a->tokens_per_step / (double)b->tokens_per_step;
+	return ratio > MOST_TOKENS || ratio < 1 / MOST_TOKENS;
+}
+
 /* What makes the times of two runs tell nothing about each other. */
 static void find_blockers(struct list *list, const struct breakdown *a, const struct breakdown *b)
 {
@@ -70,12 +79,9 @@ static void find_blockers(struct list *list, const struct breakdown *a, const st
 		add(list, "model: %.2f GiB of parameters are gathered against %.2f GiB",
 			(double)fa->parameter_bytes / (1 << 30),
 			(double)fb->parameter_bytes / (1 << 30));
-	if (a->tokens_per_step > 0 && b->tokens_per_step > 0) {
-		const double ratio = (double)a->tokens_per_step / (double)b->tokens_per_step;
-		if (ratio > MOST_TOKENS || ratio < 1 / MOST_TOKENS)
-			add(list, "tokens a step: %" PRId64 " against %" PRId64, a->tokens_per_step,
-				b->tokens_per_step);
-	}
+	if (is_far_in_tokens(a, b))
+		add(list, "tokens a step: %" PRId64 " against %" PRId64, a->tokens_per_step,
+			b->tokens_per_step);
 	/* Compiled graphs may hide recomputation: then nothing can be said of the order. */
 	if (run_recomputes(a) && !run_recomputes(b) && !fb->has_compiled)
 		add(list, "BASE recomputes and the other run does not: are the two swapped?");
@@ -97,9 +103,11 @@ static void find_shape(struct list *list, const struct breakdown *a, const struc
 	for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		if (sizes[i].a == NULL_I64 || sizes[i].b == NULL_I64 || sizes[i].a == sizes[i].b)
 			continue;
+		list->ret->same_work = false;
+		if (i == 0 && is_far_in_tokens(a, b))
+			continue; /* named already, as what makes them not comparable */
 		add(list, "%s: %" PRId64 " against %" PRId64, sizes[i].name, sizes[i].a,
 			sizes[i].b);
-		list->ret->same_work = false;
 		list->others++;
 	}
 }

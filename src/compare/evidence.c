@@ -195,7 +195,7 @@ static void put_repeats(struct list *list, const struct pair_facts *pair)
 		}
 	}
 	put(list, "count", "gathers that only one run has", count[0], count[1], "count");
-	put(list, "count", "bytes they gather", bytes[0], bytes[1], "bytes");
+	put(list, "count", "bytes they gather", bytes[0], bytes[1] * pair->scale, "bytes");
 	for (uint32_t r = 0; r < 2; r++) {
 		for (uint32_t b = 0; b < facts[r]->bill_count; b++) {
 			const struct bill *bill = &facts[r]->bills[b];
@@ -244,10 +244,10 @@ static void put_allocator(struct list *list, const struct pair_facts *pair)
 		char *starved = arena_format(list->arena, list->err,
 			"of it, while the GPU had nothing to do, rank %d", rank);
 		list->ok = list->ok && inside && starved;
-		put(list, "time", inside, (double)a->alloc_call_ns[r], (double)b->alloc_call_ns[r],
-			"ns");
+		put(list, "time", inside, (double)a->alloc_call_ns[r],
+			(double)b->alloc_call_ns[r] * pair->scale, "ns");
 		put(list, "time", starved, (double)a->alloc_starved_ns[r],
-			(double)b->alloc_starved_ns[r], "ns");
+			(double)b->alloc_starved_ns[r] * pair->scale, "ns");
 	}
 }
 
@@ -270,7 +270,7 @@ static void put_recompute(struct list *list, const struct pair_facts *pair)
 	const struct flop_use *fb = &pair->checkpointed->ranks[0].flops;
 	if (fa->recompute_flop != NULL_I64 && fb->recompute_flop != NULL_I64)
 		put(list, "count", "FLOPs recomputed by a rank", (double)fa->recompute_flop,
-			(double)fb->recompute_flop, "flop");
+			(double)fb->recompute_flop * pair->scale, "flop");
 	put_kernels(list, pair, PHASE_RECOMPUTE, false);
 }
 

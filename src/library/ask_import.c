@@ -8,6 +8,9 @@
 #include "base/text.h"
 #include "library/load.h"
 #include "render/archive.h"
+#include "store/schema.h"
+
+#define APPLICATION_ID_AT 68 /* in a SQLite file, big-endian */
 
 /* A run's name without what a file name can't hold. */
 static const char *file_stem(const struct run *run, char *buffer, size_t size)
@@ -27,6 +30,24 @@ static uint32_t rank_index(const struct breakdown *breakdown, int32_t rank)
 	return NULL_U32;
 }
 
+/* A file that another program wrote is never replaced.  A compressed one is taken by its name. */
+static bool may_replace(const char *path, bool compress, struct err *err)
+{
+	unsigned char head[APPLICATION_ID_AT + 4];
+	FILE *file = fopen(path, "rbe");
+	if (!file)
+		return errno == ENOENT || err_set_errno(err, errno, "%s", path);
+	const bool is_whole = fread(head, sizeof head, 1, file) == 1;
+	fclose(file);
+	const unsigned char *id = head + APPLICATION_ID_AT;
+	if (compress || (is_whole && memcmp(head, "SQLite format 3", 16) == 0 &&
+				((uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 |
+					(uint32_t)id[2] << 8 | id[3]) == SCHEMA_APPLICATION_ID))
+		return true;
+	return err_set(err, ERR_USAGE,
+		"%s: is there already, and inquest did not write it: nothing is replaced", path);
+}
+
 static bool write_ranks(struct inquest *inquest, const struct run *run,
 	const struct breakdown *breakdown, uint64_t hash, const char *directory, bool compress)
 {
@@ -43,8 +64,9 @@ static bool write_ranks(struct inquest *inquest, const struct run *run,
 		ok = text_ok(&path, &inquest->err);
 		if (ok) {
 			handle_progress(inquest, "writing", path.bytes);
-			ok = archive_write(path.bytes, trace, index == NULL_U32 ? NULL : breakdown,
-				index == NULL_U32 ? 0 : index, hash, compress, &inquest->err);
+			ok = may_replace(path.bytes, compress, &inquest->err) &&
+			     archive_write(path.bytes, trace, index == NULL_U32 ? NULL : breakdown,
+				     index == NULL_U32 ? 0 : index, hash, compress, &inquest->err);
 			text_add(&names, "%s\n", path.bytes);
 		}
 		text_done(&path);

@@ -6,15 +6,15 @@
 
 #include <math.h>
 
+#include "attribute/facts.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "verdict/answer.h"
 
-#define ADVICE_MAX	16
-#define WORTH_FRAC	0.01 /* of the candidate's step: less is not worth a change */
-#define FREED_FRAC	0.01 /* of base's reserved memory */
-#define GPU_USABLE_FRAC 0.95 /* fuller than this, the allocator starts to retry */
-#define OVERHEAD_FRAC	0.05 /* of the step: FSDP's own work above this is much */
+#define ADVICE_MAX    16
+#define WORTH_FRAC    0.01 /* of the candidate's step: less is not worth a change */
+#define FREED_FRAC    0.01 /* of base's reserved memory */
+#define OVERHEAD_FRAC 0.05 /* of the step: FSDP's own work above this is much */
 
 struct advisor {
 	struct answer *answer;
@@ -48,12 +48,15 @@ static struct units ms(const struct advisor *advisor, double ns)
 	return units_ms(ns, advisor->decimals, UNITS_PLAIN);
 }
 
-/* Reserved by base and not by the checkpointed run; 0 where unknown. */
+/* Reserved by base and not by the checkpointed run, by checkpointing's doing; 0 where unknown. */
 static double freed_bytes(const struct advisor *advisor)
 {
 	const struct recipe *recipe = advisor->answer->recipe;
 	const int64_t before = recipe[ROLE_BASE].peak_reserved_bytes;
 	const int64_t after = recipe[ROLE_CHECKPOINTED].peak_reserved_bytes;
+	const struct comparison *comparison = advisor->comparison;
+	if (!comparison || comparison->recomputes[0] || !comparison->recomputes[1])
+		return 0;
 	if (before == NULL_I64 || after == NULL_I64 ||
 		(double)(before - after) <= FREED_FRAC * (double)before)
 		return 0;
@@ -67,7 +70,7 @@ static double room_bytes(const struct advisor *advisor)
 	const struct recipe *recipe = &answer->recipe[answer_candidate(answer)];
 	double limit = NAN;
 	if (recipe->gpu_memory_bytes != NULL_I64)
-		limit = GPU_USABLE_FRAC * (double)recipe->gpu_memory_bytes;
+		limit = MEMORY_LIMIT_FRAC * (double)recipe->gpu_memory_bytes;
 	if (answer->memory_limit_bytes != NULL_I64)
 		limit = (double)answer->memory_limit_bytes;
 	if (recipe->peak_reserved_bytes == NULL_I64)
@@ -208,7 +211,7 @@ static bool advise_spend(struct advisor *advisor)
 	const double room = room_bytes(advisor), freed = freed_bytes(advisor);
 	const bool is_spent = advisor->answer->recipe[ROLE_SPENT].given;
 	/* Where allocations are retried, memory is short, whatever the GPU has. */
-	if (measure_alloc_retries(advisor->candidate) > 0)
+	if (measure_alloc_retries(advisor->candidate) > 0 || room <= 0)
 		return true;
 	/* Where a run that spends it is no better, more of the same is no advice. */
 	if (freed <= 0 || (is_spent && (!(room > freed) || advisor->answer->judgement.verdict !=
@@ -231,7 +234,7 @@ static bool advise_spend(struct advisor *advisor)
 			.why = arena_format(advisor->arena, advisor->err,
 				"checkpointing reserves %s less than base%s%s",
 				units_bytes((int64_t)freed, UNITS_PLAIN).text, gpu, growth),
-			.bytes = is_spent ? llround(room) : llround(freed),
+			.bytes = llround(is_spent || room < freed ? room : freed),
 		});
 }
 
@@ -279,6 +282,7 @@ static bool advise_checkpoint_less(struct advisor *advisor)
 	if (advisor->answer->recipe[ROLE_SPENT].given)
 		return true;
 	const double marginal = marginal_ns(advisor), freed = freed_bytes(advisor);
+	const bool is_unspent = advisor->answer->judgement.verdict == VERDICT_UNSPENT;
 	if (!is_worth_it(advisor, marginal) || freed <= 0)
 		return true;
 	return advise(advisor,
@@ -287,9 +291,10 @@ static bool advise_checkpoint_less(struct advisor *advisor)
 				"recompute the rest)",
 			.why = arena_format(advisor->arena, advisor->err,
 				"recomputation costs %s a step net of what collectives hide, for "
-				"%s that nobody uses",
+				"%s%s",
 				ms(advisor, marginal).text,
-				units_bytes((int64_t)freed, UNITS_PLAIN).text),
+				units_bytes((int64_t)freed, UNITS_PLAIN).text,
+				is_unspent ? " that nobody uses" : ""),
 			.has_ns = true,
 			.ns = {0, llround(marginal)},
 			.bytes = llround(freed),
@@ -347,8 +352,11 @@ static bool advise_host(struct advisor *advisor)
 		return true;
 	return advise(advisor,
 		(struct advice){
-			.what = "give the host less to launch: torch.compile the blocks, larger "
-				"units, fewer wrappers, or a larger micro-batch",
+			.what = advisor->candidate->facts->has_compiled
+					? "give the host less to launch: larger units, fewer "
+					  "wrappers, or a larger micro-batch"
+					: "give the host less to launch: torch.compile the blocks, "
+					  "larger units, fewer wrappers, or a larger micro-batch",
 			.why = arena_format(advisor->arena, advisor->err,
 				"the GPU waits %s a step for launches: forward %s, recompute %s, "
 				"backward %s, FSDP's hooks %s, optimizer %s; part of it is the "

@@ -97,6 +97,11 @@ static struct pace pace_of(const struct recipe *base, const struct recipe *candi
 				   "give those of the training log with --step-time";
 		return pace;
 	}
+	if (base->step_time_given != candidate->step_time_given) {
+		pace.unknown_why = "one step time is given and the other is the trace's, with the "
+				   "profiler's cost in it: give --step-time for both";
+		return pace;
+	}
 	pace.slower = pace.change_frac > pace.noise_frac ? YES : NO;
 	pace.faster = -pace.change_frac > pace.noise_frac ? YES : NO;
 	return pace;
@@ -167,6 +172,20 @@ static bool judge_slower(const struct judge_input *input, const char *pace_words
 		arena_format(arena, err, "%s and no memory was freed: %s", pace_words, memory));
 }
 
+/* Whether SPENT takes what was freed: more tokens a step, or more memory.  True where unknown. */
+static bool spends(const struct recipe *spent, const struct recipe *checkpointed)
+{
+	if (!checkpointed->given || spent->tokens_per_step == NULL_I64 ||
+		checkpointed->tokens_per_step == NULL_I64 ||
+		spent->peak_reserved_bytes == NULL_I64 ||
+		checkpointed->peak_reserved_bytes == NULL_I64)
+		return true;
+	return (double)spent->tokens_per_step >
+		       (1 + SAME_TOKENS_FRAC) * (double)checkpointed->tokens_per_step ||
+	       (double)spent->peak_reserved_bytes >
+		       (1 + MEMORY_FREED_FRAC) * (double)checkpointed->peak_reserved_bytes;
+}
+
 static bool judge_throughput(const struct judge_input *input, const struct pace *pace,
 	const char *pace_words, struct arena *arena, struct judgement *ret, struct err *err)
 {
@@ -175,6 +194,13 @@ static bool judge_throughput(const struct judge_input *input, const struct pace 
 	if (pace->slower == NO)
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			arena_format(arena, err, "%s: within noise", pace_words));
+	if (input->recipe[ROLE_SPENT].given &&
+		!spends(&input->recipe[ROLE_SPENT], &input->recipe[ROLE_CHECKPOINTED]))
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err,
+				"%s; SPENT has no more tokens a step and reserves no more than "
+				"CHECKPOINTED: it spends nothing",
+				pace_words));
 	if (input->recipe[ROLE_SPENT].given)
 		return decide(ret, VERDICT_FAILED,
 			arena_format(arena, err, "%s, with the freed memory spent", pace_words));

@@ -199,7 +199,7 @@ DEMO = re.compile(r"(<!-- demo -->\n).*?(<!-- end of demo -->)", re.S)
 
 def readme_with_demo():
     """The README with what the demo prints, down to the causes."""
-    printed = (ROOT / "tests/golden/verdict/sample_text.stdout").read_text()
+    printed = (ROOT / "tests/golden/verdict/recorded_text.stdout").read_text()
     answer = printed.split("\nEvidence")[0].rstrip("\n")
     readme = (ROOT / "README.md").read_text()
     return DEMO.sub(lambda match: f"{match[1]}```text\n{answer}\n```\n{match[2]}", readme)

@@ -102,9 +102,28 @@ static void advice_stands_on_numbers(void **state)
 	assert_non_null(allocator);
 	assert_int_equal(allocator->ns[1], 10 * SAMPLE_MS);
 	assert_non_null(find_advice(&answer, "torch.compile"));
+	checkpointed.facts.has_compiled = true;
 	assert_null(find_advice(&answer, "end of backward"));
 	assert_null(find_advice(&answer, "fewer blocks"));
 	assert_null(find_advice(&answer, "spend the freed memory"));
+	answer_done(&answer);
+	answer = answer_to(&input);
+	assert_non_null(find_advice(&answer, "less to launch"));
+	assert_null(find_advice(&answer, "torch.compile"));
+	answer_done(&answer);
+}
+
+/* Where base recomputes as well, less memory is not checkpointing's doing. */
+static void only_checkpointing_frees(void **state)
+{
+	(void)state;
+	comparison.recomputes[0] = true;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_null(find_advice(&answer, "fewer blocks"));
+	assert_null(find_advice(&answer, "spend the freed memory"));
+	assert_null(strstr(answer.sentence, "take checkpointing off"));
 	answer_done(&answer);
 }
 
@@ -205,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(unspent_sentence, fill),
 		cmocka_unit_test_setup(advice_stands_on_numbers, fill),
+		cmocka_unit_test_setup(only_checkpointing_frees, fill),
 		cmocka_unit_test_setup(given_times_decide, fill),
 		cmocka_unit_test_setup(fit_without_base, fill),
 		cmocka_unit_test_setup(no_objective_answers_each, fill),

@@ -278,6 +278,31 @@ static void batch_and_sequence(void **state)
 	assert_verdict(input, VERDICT_WORKED);
 }
 
+/* A SPENT run that takes nothing of what was freed can't tell that spending it failed. */
+static void spent_that_spends_nothing(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_THROUGHPUT, recipe(100, 4096, 8), recipe(120, 4096, 6));
+	input.recipe[ROLE_SPENT] = recipe(121, 4096, 6);
+	assert_verdict(input, VERDICT_INCONCLUSIVE);
+	input.recipe[ROLE_SPENT] = recipe(121, 4096, 7);
+	assert_verdict(input, VERDICT_FAILED);
+	input.recipe[ROLE_SPENT] = recipe(242, 8192, 6);
+	assert_verdict(input, VERDICT_FAILED);
+}
+
+static void one_given_time(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_THROUGHPUT, recipe(100, 4096, 8), recipe(120, 4096, 6));
+	input.recipe[ROLE_BASE].step_time_given = true;
+	assert_verdict(input, VERDICT_INCONCLUSIVE);
+	input.recipe[ROLE_CHECKPOINTED].step_time_given = true;
+	assert_verdict(input, VERDICT_UNSPENT);
+}
+
 static void what_stops_an_answer(void **state)
 {
 	(void)state;
@@ -302,6 +327,8 @@ int main(void)
 		cmocka_unit_test(memory_limits),
 		cmocka_unit_test(fit),
 		cmocka_unit_test(batch_and_sequence),
+		cmocka_unit_test(spent_that_spends_nothing),
+		cmocka_unit_test(one_given_time),
 		cmocka_unit_test(what_stops_an_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

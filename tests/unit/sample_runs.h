@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "attribute/facts.h"
 #include "base/table.h"
 #include "compare/comparison.h"
 #include "verdict/answer.h"
@@ -21,6 +22,7 @@ struct sample_run {
 	struct hop hop;
 	struct gather_row gathers[3];
 	struct rank_result rank;
+	struct run_facts facts;
 	struct breakdown breakdown;
 };
 
@@ -100,6 +102,7 @@ static inline void sample_run_fill(
 			.achieved_flop_per_s = 1.46e14,
 			.mfu = NAN}};
 	run->breakdown = (struct breakdown){.name = name,
+		.facts = &run->facts,
 		.world_size = 2,
 		.tokens_per_step = 16384,
 		.tokens_how = "inferred",
