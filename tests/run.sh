@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds everything and runs every test.  The last line printed is "N passed, N failed", with
-# ", N skipped" behind it where the shared traces or a tool were not there.
+# Builds everything and runs every test.  The last line printed is "N passed, N failed"; before it
+# stands how many were skipped where the shared traces or a tool were not there.
 # Usage: sh tests/run.sh [-v] [--quick] [--refresh]
 #   -v         print every check, not only those that failed
-#   --quick    only the first of the three builds
+#   --quick    only the first of the four builds
 #   --refresh  write what the program prints now into tests/golden and the README, and stop
 # INQUEST_SHARED names the folder with the recorded traces; without it, "shared" beside the sources.
 set -eu
@@ -71,6 +71,12 @@ if [ -z "$quick$refresh" ]; then
 		check build-sanitize --no-suite house --no-suite laws
 	else
 		broken="$broken build-sanitize"
+	fi
+	# The recorder runs inside other programs, and the reader in threads: no data race.
+	if build build-thread gcc -Db_sanitize=thread -Db_lundef=false -Doptimization=1; then
+		check build-thread --suite collect --suite unit
+	else
+		broken="$broken build-thread"
 	fi
 	# Without assert(): what must hold in every build is seen to hold here.
 	if build build-release gcc --buildtype=release -Db_ndebug=true; then

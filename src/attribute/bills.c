@@ -195,8 +195,10 @@ static bool add_gather(const struct ranks *ranks, const struct rank_analysis *ra
 	row->how = gather->how;
 	row->prefetched = key.prefetched;
 	row->count++;
-	if (collectives->recv_bytes[collective] != NULL_I64)
-		row->bytes += collectives->recv_bytes[collective];
+	if (collectives->recv_bytes[collective] != NULL_I64 &&
+		__builtin_add_overflow(
+			row->bytes, collectives->recv_bytes[collective], &row->bytes))
+		row->bytes = INT64_MAX;
 	row->kernel_ns += ops->end_ns[op] - ops->start_ns[op];
 	row->blocked_ns += blocked_ns;
 	row->queued_behind_ns += queued_ns(rank, others, collective);

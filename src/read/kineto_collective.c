@@ -7,7 +7,7 @@
 #include "read/json_bytes.h"
 #include "read/kineto_names.h"
 
-#define MAX_ELEMENTS (INT64_MAX / 16)
+#define MAX_ELEMENTS (INT64_C(1) << 44) /* above any collective: no sum of bytes overflows */
 
 /* "0 [0, 1]": the process group's name and its ranks. */
 static bool communicator_of(

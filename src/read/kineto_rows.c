@@ -8,7 +8,8 @@
 #include "read/kineto_names.h"
 
 /* Two such times can be subtracted and added; the year 2043 is below it. */
-#define MAX_TIME_NS (INT64_C(1) << 61)
+#define MAX_TIME_NS	(INT64_C(1) << 61)
+#define MAX_TOTAL_BYTES (INT64_C(1) << 52) /* 4 PiB: no GPU has it */
 
 bool rows_init(
 	struct kineto_rows *rows, struct trace *trace, struct json_scan *scan, struct err *err)
@@ -349,6 +350,17 @@ static bool add_sync(struct kineto_rows *rows, const struct event *event, struct
 		.event = event_integer(event, ARG_WAIT_EVENT, NULL_I64));
 }
 
+/* A total of bytes; one that no machine has is unknown. */
+static int64_t total_bytes(struct kineto_rows *rows, const struct event *event, enum event_arg arg)
+{
+	const int64_t bytes = event_integer(event, arg, NULL_I64);
+	if (bytes >= 0 && bytes <= MAX_TOTAL_BYTES)
+		return bytes;
+	if (bytes != NULL_I64)
+		count(rows, DIAG_BAD_FIELD, event);
+	return NULL_I64;
+}
+
 static bool add_instant(struct kineto_rows *rows, const struct event *event, struct err *err)
 {
 	static const char memory[] = "[memory]";
@@ -366,8 +378,8 @@ static bool add_instant(struct kineto_rows *rows, const struct event *event, str
 	return TRACE_PUSH(&rows->trace->memory, memory_table, err, .at_ns = event->ts_ns,
 		.address = event_integer(event, ARG_ADDRESS, NULL_I64),
 		.bytes = event->integer[ARG_MEMORY_BYTES],
-		.allocated_bytes = event_integer(event, ARG_TOTAL_ALLOCATED, NULL_I64),
-		.reserved_bytes = event_integer(event, ARG_TOTAL_RESERVED, NULL_I64),
+		.allocated_bytes = total_bytes(rows, event, ARG_TOTAL_ALLOCATED),
+		.reserved_bytes = total_bytes(rows, event, ARG_TOTAL_RESERVED),
 		.device = fit_i32(event_integer(event, ARG_DEVICE_ID, NULL_I32)));
 }
 

@@ -312,7 +312,7 @@ print("trained")
 
 
 def cost(tap):
-    """Printed, not judged: on the stand-in, so without NVTX's own share."""
+    """On the stand-in, so without NVTX's own share."""
     printed, _ = run("""
 import sys, time
 import torch
@@ -329,7 +329,9 @@ for i in range(n):
         pass
 print((time.perf_counter() - start) / n * 1e6)
 """)
-    tap.check(f"a range costs {float(printed.split()[-1]):.2f} us of Python", True)
+    cost = float(printed.split()[-1])
+    # Far above a loaded machine's: only work of another kind in there fails.
+    tap.check(f"a range costs {cost:.2f} us of Python, 20 at most", 0 < cost < 20)
 
 
 def real_torch(tap):

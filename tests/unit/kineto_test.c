@@ -235,6 +235,11 @@ static void takes_keys_in_any_order(void **state)
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":2,\"ts\":10," \
 	"\"dur\":5" more "}"
 
+#define MEMORY(allocated, reserved)                                                              \
+	"{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",\"pid\":1,\"tid\":2," \
+	"\"ts\":150,\"args\":{\"Total Allocated\":" allocated ",\"Total Reserved\":" reserved    \
+	",\"Bytes\":-512,\"Device Id\":0,\"Device Type\":1,\"Addr\":1}}"
+
 /* One oddity at a time between two whole events. */
 static const struct {
 	const char *event;
@@ -278,6 +283,8 @@ static const struct {
 	{"{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"old\",\"pid\":0,\"tid\":\"stream 20\","
 	 "\"ts\":1,\"dur\":5}",
 		"stream 0 - 20 -", DIAG_NO_LAUNCH, 1, 3},
+	{MEMORY("-5", "7"), "memory 150000 1 -512 - 7 0", DIAG_BAD_FIELD, 1, 3},
+	{MEMORY("5", "9000000000000000000"), "memory 150000 1 -512 5 - 0", DIAG_BAD_FIELD, 1, 3},
 	{"null", NULL, DIAG_BAD_FIELD, 1, 3},
 	{"[1,{\"ph\":2}]", NULL, DIAG_BAD_FIELD, 1, 3},
 	{"{\"ph\":\"X\" 5}", NULL, DIAG_BAD_EVENT, 1, 2},
