@@ -188,7 +188,10 @@ static void at_exit(void)
 {
 	if (atomic_load(&state) == STATE_RUNNING) {
 		writer_ask(WRITER_FINISH);
-		writer_wait(EXIT_LIMIT_NS);
+		if (!writer_wait(EXIT_LIMIT_NS))
+			fputs("inquest: recording is cut: its last rows were not written in time "
+			      "at exit\n",
+				stderr);
 	}
 	/* Our handler may be what woke the program up to exit: it must not look as if it had ended
 	 * by itself. */
