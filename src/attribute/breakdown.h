@@ -13,6 +13,8 @@
 #include "trace/trace.h"
 #include "trace/words.h"
 
+#define LAUNCH_BOUND_FRAC 0.1 /* of the path, starved: above it the host decides the step */
+
 /* A share of a window.  Bytes hold the enums of trace/words.h, or WORD_NONE where none applies. */
 struct part {
 	int64_t ns;
@@ -126,8 +128,8 @@ struct breakdown {
 					   reduce_scatter after the last backward op; NULL_I64 if
 					   unknown, 0 if none */
 	double starved_frac;		/* of the used path */
-	bool launch_bound;		/* starved_frac > 0.1, never with one rank only */
-	struct run_facts *facts;	/* what src/compare needs beside: attribute/facts.h */
+	bool launch_bound;	 /* starved_frac > LAUNCH_BOUND_FRAC, never with one rank only */
+	struct run_facts *facts; /* what src/compare needs beside: attribute/facts.h */
 	struct diag diag;
 	const char *diag_file[DIAG_KIND_COUNT]; /* the file of diag's first_byte */
 };

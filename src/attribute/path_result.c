@@ -8,8 +8,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 
-#define LAUNCH_BOUND_FRAC 0.1
-
 /* Everything that the walk adds up; indices of steps are common steps. */
 struct tally {
 	const struct ranks *ranks;

@@ -10,8 +10,6 @@
 #include "render/archive.h"
 #include "store/schema.h"
 
-#define APPLICATION_ID_AT 68 /* in a SQLite file, big-endian */
-
 /* A run's name without what a file name can't hold. */
 static const char *file_stem(const struct run *run, char *buffer, size_t size)
 {
@@ -33,16 +31,13 @@ static uint32_t rank_index(const struct breakdown *breakdown, int32_t rank)
 /* A file that another program wrote is never replaced.  A compressed one is taken by its name. */
 static bool may_replace(const char *path, bool compress, struct err *err)
 {
-	unsigned char head[APPLICATION_ID_AT + 4];
+	uint8_t head[SCHEMA_MAGIC_BYTES];
 	FILE *file = fopen(path, "rbe");
 	if (!file)
 		return errno == ENOENT || err_set_errno(err, errno, "%s", path);
-	const bool is_whole = fread(head, sizeof head, 1, file) == 1;
+	const size_t size = fread(head, 1, sizeof head, file);
 	fclose(file);
-	const unsigned char *id = head + APPLICATION_ID_AT;
-	if (compress || (is_whole && memcmp(head, "SQLite format 3", 16) == 0 &&
-				((uint32_t)id[0] << 24 | (uint32_t)id[1] << 16 |
-					(uint32_t)id[2] << 8 | id[3]) == SCHEMA_APPLICATION_ID))
+	if (compress || schema_is_ours(head, size))
 		return true;
 	return err_set(err, ERR_USAGE,
 		"%s: is there already, and inquest did not write it: nothing is replaced", path);

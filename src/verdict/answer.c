@@ -1,8 +1,6 @@
 /* Assembles an answer: recipes from breakdowns, the judgement, then sentence and advice. */
 #include "verdict/answer.h"
 
-#define LAUNCH_BOUND_FRAC 0.1 /* of the step, waiting for the host */
-
 #include <math.h>
 #include <string.h>
 
