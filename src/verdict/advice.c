@@ -68,14 +68,10 @@ static double room_bytes(const struct advisor *advisor)
 {
 	const struct answer *answer = advisor->answer;
 	const struct recipe *recipe = &answer->recipe[answer_candidate(answer)];
-	double limit = NAN;
-	if (recipe->gpu_memory_bytes != NULL_I64)
-		limit = MEMORY_LIMIT_FRAC * (double)recipe->gpu_memory_bytes;
-	if (answer->memory_limit_bytes != NULL_I64)
-		limit = (double)answer->memory_limit_bytes;
-	if (recipe->peak_reserved_bytes == NULL_I64)
+	const int64_t limit = recipe_memory_limit(recipe, answer->memory_limit_bytes);
+	if (limit == NULL_I64 || recipe->peak_reserved_bytes == NULL_I64)
 		return NAN;
-	return limit - (double)recipe->peak_reserved_bytes;
+	return (double)(limit - recipe->peak_reserved_bytes);
 }
 
 /* On the path, not by rank: a rank whose host is ahead spins in its gathers and looks blocked. */

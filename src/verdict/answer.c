@@ -142,15 +142,14 @@ bool answer_base_has_room(const struct answer *answer)
 	const struct recipe *base = &answer->recipe[ROLE_BASE];
 	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
 	if (!base->given || base->could_not_run || base->peak_reserved_bytes == NULL_I64 ||
-		base->gpu_memory_bytes == NULL_I64 || base->tokens_per_step <= 0 ||
-		spent->tokens_per_step <= base->tokens_per_step || base->alloc_retries > 0)
+		base->tokens_per_step <= 0 || spent->tokens_per_step <= base->tokens_per_step ||
+		base->alloc_retries > 0)
 		return false;
-	const double limit = answer->memory_limit_bytes != NULL_I64
-				     ? (double)answer->memory_limit_bytes
-				     : MEMORY_LIMIT_FRAC * (double)base->gpu_memory_bytes;
-	return (double)base->peak_reserved_bytes * (double)spent->tokens_per_step /
-		       (double)base->tokens_per_step <
-	       limit;
+	const int64_t limit = recipe_memory_limit(base, answer->memory_limit_bytes);
+	return base->gpu_memory_bytes != NULL_I64 &&
+	       (double)base->peak_reserved_bytes * (double)spent->tokens_per_step /
+			       (double)base->tokens_per_step <
+		       (double)limit;
 }
 
 enum run_role answer_candidate(const struct answer *answer)

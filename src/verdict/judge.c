@@ -269,10 +269,10 @@ static bool judge_memory(const struct judge_input *input, const struct recipe *c
 			units_bytes(limit, UNITS_PLAIN).text, price));
 }
 
-static int64_t limit_of(const struct judge_input *input, const struct recipe *recipe)
+int64_t recipe_memory_limit(const struct recipe *recipe, int64_t given_bytes)
 {
-	if (input->memory_limit_bytes != NULL_I64)
-		return input->memory_limit_bytes;
+	if (given_bytes != NULL_I64)
+		return given_bytes;
 	if (recipe->gpu_memory_bytes == NULL_I64)
 		return NULL_I64;
 	return (int64_t)(MEMORY_LIMIT_FRAC * (double)recipe->gpu_memory_bytes);
@@ -284,7 +284,7 @@ static enum known fits(const struct judge_input *input, const struct recipe *rec
 		return NO;
 	if (recipe->alloc_retries != NULL_I64 && recipe->alloc_retries > 0)
 		return NO;
-	const int64_t limit = limit_of(input, recipe);
+	const int64_t limit = recipe_memory_limit(recipe, input->memory_limit_bytes);
 	if (recipe->peak_reserved_bytes == NULL_I64 || limit == NULL_I64 ||
 		recipe->alloc_retries == NULL_I64)
 		return UNKNOWN;
@@ -298,7 +298,8 @@ static const char *fit_text(struct arena *arena, const struct judge_input *input
 		return "could not run";
 	return arena_format(arena, err, "reserves %s of the %s it may, with %s allocation retries",
 		units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text,
-		units_bytes(limit_of(input, recipe), UNITS_PLAIN).text,
+		units_bytes(recipe_memory_limit(recipe, input->memory_limit_bytes), UNITS_PLAIN)
+			.text,
 		units_count(recipe->alloc_retries).text);
 }
 

@@ -66,6 +66,10 @@ struct recipe {
 	int64_t sequences_per_rank, sequence_length;
 };
 
+/* The bytes that a run of the recipe may reserve: `given_bytes`, else MEMORY_LIMIT_FRAC of its GPU.
+ * NULL_I64 where neither is known. */
+int64_t recipe_memory_limit(const struct recipe *recipe, int64_t given_bytes);
+
 struct judge_input {
 	enum objective objective;
 	struct recipe recipe[ROLE_COUNT];
