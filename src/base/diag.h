@@ -83,6 +83,9 @@ enum severity {
 		"the recorder got no libcupti, or another tool held it: no GPU op is in the file") \
 	X(RECORDER_STOPPED, "recorder_stopped", DATA_LOSS,                                         \
 		"the recorder gave up before the program ended")                                   \
+	X(RECORDING_CUT, "recording_cut", DATA_LOSS,                                               \
+		"the recorder did not come to its end: the process was killed, or did not wait "   \
+		"for it; what came last is missing")                                               \
 	X(EXTRA_SCHEMA, "extra_schema", INFO, "tables or columns that this program does not read") \
 	X(CLOCK_SKEW, "clock_skew", INFO,                                                          \
 		"the ranks' clocks differ and were related by collective ends")

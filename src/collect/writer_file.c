@@ -14,7 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_NAMES 1000
+#define MAX_NAMES  1000
+#define CUT	   "recording_cut"
+#define FORGET_CUT "DELETE FROM diagnostic WHERE kind = '" CUT "'"
 
 extern const char embedded_trace_sql[];
 
@@ -137,10 +139,14 @@ bool file_create(const char *dir, const char *stem)
 		return false;
 	if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK)
 		return fail("can't open the new file");
+	/* It is cut until it has ended: nobody can say so afterwards. */
 	return run("PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE;"
 		   "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
 		   "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8192;") &&
-	       begin() && run(embedded_trace_sql) && prepare_inserts();
+	       begin() && run(embedded_trace_sql) && prepare_inserts() &&
+	       run("INSERT INTO diagnostic (kind, severity, count, meaning) VALUES ('" CUT
+		   "', 'data_loss', 1, 'the recorder did not come to its end: the process was"
+		   " killed, or did not wait for it; what came last is missing')");
 }
 
 static int bind(sqlite3_stmt *statement, int at, int64_t value)
@@ -283,6 +289,7 @@ static void leave_reason(void)
 	(void)sqlite3_exec(db, "PRAGMA wal_checkpoint(RESTART)", NULL, NULL, NULL);
 	file_diagnose("recorder_stopped", "data_loss", 1, reason);
 	file_set_text("recorder_stopped", reason);
+	(void)(is_working() && run(FORGET_CUT));
 	file_commit();
 	strcpy(failure, reason);
 }
@@ -295,6 +302,7 @@ void file_finish(const char *stopped)
 		file_diagnose("recorder_stopped", "data_loss", 1, stopped);
 		file_set_text("recorder_stopped", stopped);
 	}
+	(void)(is_working() && begin() && run(FORGET_CUT));
 	file_commit();
 	finalize_all();
 	if (failure[0])

@@ -137,6 +137,7 @@ static void look(const struct trace *trace, struct record_outcome *outcome)
 	outcome->begin_ns = trace->base_unix_ns;
 	outcome->steps = count_steps(&trace->markers);
 	outcome->dropped = trace->diag.row[DIAG_DROPPED_RECORDS].count;
+	outcome->is_cut = trace->diag.row[DIAG_RECORDING_CUT].count > 0;
 	outcome->is_empty = !trace->gpu_ops.head.count && !trace->host_ops.head.count &&
 			    !trace->api_calls.head.count && !trace->collectives.head.count;
 }

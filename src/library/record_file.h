@@ -17,6 +17,7 @@ struct record_outcome {
 	int64_t bytes;	   /* of the finished file */
 	int64_t steps;	   /* marked in it, whole */
 	int64_t dropped;   /* records that the recorder lost */
+	bool is_cut;	   /* it did not come to its end */
 	char stopped[256]; /* why the recorder stopped early; "" if it did not */
 };
 

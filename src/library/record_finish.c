@@ -64,6 +64,8 @@ static void tell(const struct finished *finished, struct text *to)
 		tell_kept(finished, to);
 	if (finished->outcome.stopped[0])
 		text_add(to, "; the recorder stopped early: %s", finished->outcome.stopped);
+	else if (finished->outcome.is_cut)
+		text_add(to, "; cut: its process was killed, or did not wait for the recorder");
 	text_add(to, "\n");
 }
 

@@ -162,7 +162,13 @@ record -o run -- sh -c "'$python' '$here/standin_rank.py' 0 killed; '$python' '$
 check 'two files, and the exit code stays' returns 3
 check 'a line a rank' [ "$(grep -c '^inquest: ' err)" -eq 2 ]
 check 'with steps and what was dropped' grep -q \
-	'^inquest: run/rank0.inq: [0-9.]* KiB, 2 steps, [0-9.]* KiB a step, 0 records dropped$' err
+	'^inquest: run/rank1.inq: [0-9.]* KiB, 2 steps, [0-9.]* KiB a step, 0 records dropped$' err
+check 'and who was cut' grep -q \
+	'^inquest: run/rank0.inq: .*, 0 records dropped; cut: its process was killed, or did not' err
+check 'which inquest says as well' sh -c \
+	"'$inquest' info --format json run/rank0.inq | grep -q '\"kind\": \"recording_cut\"'"
+check 'but not of the other' sh -c \
+	"! '$inquest' info --format json run/rank1.inq | grep -q '\"kind\": \"recording_cut\"'"
 check 'the log of the killed one is folded in' [ ! -e run/rank0.inq-wal ]
 check 'no other file is left' [ "$(find run -type f | wc -l)" -eq 2 ]
 for n in 0 1; do

@@ -520,10 +520,14 @@ int cuptiGetVersion(uint32_t *ret)
 
 int cuptiSubscribe(void **subscriber, callback_function *called, void *user)
 {
+	static _Atomic bool is_taken;
+	/* One at a time; nobody here gives it back. */
+	if (getenv("STANDIN_CUPTI_TAKEN") || atomic_exchange(&is_taken, true))
+		return TAKEN;
 	callback = called;
 	callback_user = user;
 	*subscriber = &lock;
-	return getenv("STANDIN_CUPTI_TAKEN") ? TAKEN : OK;
+	return OK;
 }
 
 #ifndef STANDIN_WITHOUT_CALLBACKS

@@ -53,6 +53,9 @@ def fill(db, rank, life, end):
                    " VALUES ('recorder_stopped', 'data_loss', 1, 'No space left on device')")
         db.execute("INSERT INTO diagnostic (kind, severity, count, meaning)"
                    " VALUES ('dropped_records', 'data_loss', 7, '')")
+    if end == "killed":
+        db.execute("INSERT INTO diagnostic (kind, severity, count, meaning)"
+                   " VALUES ('recording_cut', 'data_loss', 1, '')")
     db.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
     db.executemany("INSERT INTO string VALUES (?, ?)", enumerate(STRINGS))
     if end != "empty":

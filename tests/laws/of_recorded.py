@@ -47,7 +47,7 @@ def sums(bench, name):
 def whole(bench, name, folder):
     """Nothing was lost, and every NCCL kernel is linked to its collective."""
     found = of_runs.diagnostics(bench.tool.json("info", recorded(name)))
-    lost = {"dropped_records", "no_cupti", "recorder_stopped", "truncated", "missing_rank",
+    lost = {"dropped_records", "no_cupti", "recorder_stopped", "recording_cut", "truncated", "missing_rank",
             "no_steps", "launch_after_start", "unmatched_collective"} & set(found)
     expect(not lost, f"diagnostics: {sorted(lost)}")
     for rank in (0, 1):
