@@ -321,6 +321,28 @@ LEFT JOIN unit AS u ON u.id = o.unit_id
 LEFT JOIN word AS phase ON phase.domain = 'phase' AND phase.value = o.phase
 LEFT JOIN word AS how ON how.domain = 'how' AND how.value = o.how;
 
+-- Every stream that ran something.  role is what it ran for most of its time: compute, collectives,
+-- or copies, memsets among them.
+CREATE VIEW streams AS
+SELECT s.id AS stream_id, s.device, s.context, s.cuda_stream AS stream, s.priority,
+	CASE WHEN r.collective_ns > max(r.compute_ns, r.copy_ns) THEN 'collectives'
+		WHEN r.copy_ns > r.compute_ns THEN 'copies' ELSE 'compute' END AS role,
+	r.ops, r.compute_ns, r.collective_ns, r.copy_ns
+FROM (
+	SELECT g.stream_id, count(*) AS ops,
+		sum((g.end_ns - g.start_ns) * (kind.word = 'kernel' AND c.gpu_op_id IS NULL))
+			AS compute_ns,
+		sum((g.end_ns - g.start_ns) * (c.gpu_op_id IS NOT NULL)) AS collective_ns,
+		sum((g.end_ns - g.start_ns) * (kind.word <> 'kernel' AND c.gpu_op_id IS NULL))
+			AS copy_ns
+	FROM gpu_op AS g
+	JOIN word AS kind ON kind.domain = 'gpu_kind' AND kind.value = g.kind
+	LEFT JOIN (SELECT DISTINCT gpu_op_id FROM collective) AS c ON c.gpu_op_id = g.id
+	GROUP BY g.stream_id
+) AS r
+JOIN stream AS s ON s.id = r.stream_id
+ORDER BY r.compute_ns DESC, s.id;
+
 -- Compute ops by phase and name, over the whole trace, the longest first.
 CREATE VIEW kernels_by_phase AS
 SELECT phase.word AS phase, k.count, k.total_ns, round(k.total_ns / 1e6, 3) AS total_ms,

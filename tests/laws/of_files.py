@@ -83,7 +83,7 @@ def database(bench, name, folder):
             expect(not query("PRAGMA foreign_key_check"), "foreign_key_check finds rows")
             views = {row[0] for row in query("SELECT name FROM sqlite_master WHERE type='view'")}
             lacking = {"steps", "parts_by_step", "kernels", "kernels_by_phase", "gathers_by_unit",
-                       "collectives", "launches", "memory_peaks"} - views
+                       "collectives", "launches", "memory_peaks", "streams"} - views
             expect(not lacking, f"views are missing: {sorted(lacking)}")
             walls = [row[0] for row in query("SELECT sum(end_ns - start_ns) FROM part "
                                              "GROUP BY step_id ORDER BY step_id")]

@@ -421,6 +421,8 @@ static void views(void **state)
 			"cudaLaunchKernel ncclDevKernel_AllGather 10 20 -\n"
 			"cudaLaunchKernel Memcpy DtoD 10 70 -\n"},
 		{"SELECT * FROM memory_peaks", "0 2 512 15 2048 15\n"},
+		{"SELECT stream, role, ops, compute_ns, collective_ns, copy_ns FROM streams",
+			"7 compute 2 100 0 100\n20 collectives 1 0 150 0\n"},
 		{"SELECT phase, op, count, flop FROM flop",
 			"0 - - 48\n1 - - -\n2 - - 96\n- aten::einsum 3 -\n"},
 		{"SELECT kind, severity, count, first_file, first_byte FROM diagnostic"
