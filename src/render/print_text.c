@@ -142,20 +142,31 @@ static size_t column_width(const struct report_table *table, uint32_t column)
 	return widest;
 }
 
+/*
+ * Columns of a table that are printed together.  A table that is too wide is folded into several
+ * such bands, one below the other, each with the columns that name the rows.
+ */
+#define BAND_MAX 32
+
+struct band {
+	uint32_t column[BAND_MAX], count;
+};
+
 /* How wide bars are drawn, and how wide texts of ALIGN_CUT columns may be. */
 struct fit {
 	size_t bar, cut;
 };
 
-static struct fit fit_table(const struct report_table *table, size_t width)
+static struct fit fit_band(const struct report_table *table, const struct band *band, size_t width)
 {
 	size_t natural = 0, cut = 0;
 	bool has_bar = false;
-	for (uint32_t column = 0; column < table->column_count; column++) {
-		const size_t widest = column_width(table, column);
-		natural += widest + (column ? strlen(SEPARATOR) : 0);
-		has_bar = has_bar || table->columns[column].align == ALIGN_BAR;
-		if (table->columns[column].align == ALIGN_CUT)
+	for (uint32_t i = 0; i < band->count; i++) {
+		const enum align align = table->columns[band->column[i]].align;
+		const size_t widest = column_width(table, band->column[i]);
+		natural += widest + (i ? strlen(SEPARATOR) : 0);
+		has_bar = has_bar || align == ALIGN_BAR;
+		if (align == ALIGN_CUT)
 			cut = widest;
 	}
 	const size_t needed = natural + (has_bar ? BAR_MIN : 0);
@@ -163,6 +174,46 @@ static struct fit fit_table(const struct report_table *table, size_t width)
 		cut = cut > CUT_MIN + needed - width ? cut - (needed - width) : CUT_MIN;
 	const size_t left = natural + BAR_MIN < width ? width - natural : BAR_MIN;
 	return (struct fit){.bar = left < BAR_MAX ? left : BAR_MAX, .cut = cut};
+}
+
+/* Columns that a table column fills at least. */
+static size_t least_width(const struct report_table *table, uint32_t column)
+{
+	const enum align align = table->columns[column].align;
+	const size_t widest = column_width(table, column);
+	if (align == ALIGN_BAR)
+		return widest > BAR_MIN ? widest : BAR_MIN;
+	return align == ALIGN_CUT && widest > CUT_MIN ? CUT_MIN : widest;
+}
+
+/* The columns that say what a row is: the first, and the second if both are texts. */
+static uint32_t count_keys(const struct report_table *table)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		if (i >= table->column_count || table->columns[i].align == ALIGN_RIGHT ||
+			table->columns[i].align == ALIGN_BAR)
+			return 1;
+	return 2;
+}
+
+/* The next band, from column `*at` on, which moves on; it has a column more than the keys. */
+static struct band next_band(const struct report_table *table, size_t width, uint32_t *at)
+{
+	struct band band = {.count = 0};
+	size_t used = 0;
+	for (uint32_t i = 0; i < count_keys(table) && i < *at; i++) {
+		band.column[band.count++] = i;
+		used += least_width(table, i) + strlen(SEPARATOR);
+	}
+	const uint32_t keys = band.count;
+	for (; *at < table->column_count && band.count < BAND_MAX; (*at)++) {
+		used += least_width(table, *at);
+		if (used > width && band.count > (keys ? keys : count_keys(table)))
+			break;
+		band.column[band.count++] = *at;
+		used += strlen(SEPARATOR);
+	}
+	return band;
 }
 
 /* Where the code point numbered `count` begins. */
@@ -192,16 +243,17 @@ static void add_cut(struct text *out, const char *text, size_t columns)
 	text_add(out, ELLIPSIS "%s", text + bytes_of(text, all - tail));
 }
 
-static bool add_columns(struct libscols_table *out, const struct report_table *table)
+static bool add_columns(
+	struct libscols_table *out, const struct report_table *table, const struct band *band)
 {
-	for (uint32_t i = 0; i < table->column_count; i++) {
-		const enum align align = table->columns[i].align;
-		const int flags = align == ALIGN_RIGHT ? SCOLS_FL_RIGHT
-				  : align == ALIGN_CUT ? SCOLS_FL_TRUNC
-						       : 0;
+	for (uint32_t i = 0; i < band->count; i++) {
+		const struct report_column *column = &table->columns[band->column[i]];
+		const int flags = column->align == ALIGN_RIGHT ? SCOLS_FL_RIGHT
+				  : column->align == ALIGN_CUT ? SCOLS_FL_TRUNC
+							       : 0;
 		/* smartcols shortens columns of small width hints last. */
 		if (!scols_table_new_column(
-			    out, table->columns[i].name, align == ALIGN_CUT ? 0.5 : 1, flags))
+			    out, column->name, column->align == ALIGN_CUT ? 0.5 : 1, flags))
 			return false;
 	}
 	return true;
@@ -236,27 +288,32 @@ static void cell_text(const struct printer *printer, const struct report_table *
 	}
 }
 
-static bool add_rows(
-	struct printer *printer, struct libscols_table *out, const struct report_table *table)
+static bool add_row(const struct printer *printer, struct libscols_table *out,
+	const struct report_table *table, const struct band *band, uint32_t row,
+	const struct fit *fit)
 {
-	const struct fit fit = fit_table(table, printer->width - TABLE_INDENT);
-	for (uint32_t row = 0; row < table->row_count; row++) {
-		struct libscols_line *line = scols_table_new_line(out, NULL);
-		if (!line)
-			return false;
-		for (uint32_t column = 0; column < table->column_count; column++) {
-			const struct report_cell *cell =
-				&table->cells[(size_t)row * table->column_count + column];
-			struct text text = {0};
-			cell_text(printer, table, column, cell, &fit, &text);
-			const bool ok = text_ok(&text, NULL) &&
-					set_cell(line, column, cell, text.bytes ? text.bytes : "",
-						printer->style->has_color);
-			text_done(&text);
-			if (!ok)
-				return false;
-		}
+	struct libscols_line *line = scols_table_new_line(out, NULL);
+	bool ok = line != NULL;
+	for (uint32_t i = 0; i < band->count && ok; i++) {
+		const uint32_t column = band->column[i];
+		const struct report_cell *cell =
+			&table->cells[(size_t)row * table->column_count + column];
+		struct text text = {0};
+		cell_text(printer, table, column, cell, fit, &text);
+		ok = text_ok(&text, NULL) && set_cell(line, i, cell, text.bytes ? text.bytes : "",
+						     printer->style->has_color);
+		text_done(&text);
 	}
+	return ok;
+}
+
+static bool add_rows(const struct printer *printer, struct libscols_table *out,
+	const struct report_table *table, const struct band *band)
+{
+	const struct fit fit = fit_band(table, band, printer->width - TABLE_INDENT);
+	for (uint32_t row = 0; row < table->row_count; row++)
+		if (!add_row(printer, out, table, band, row, &fit))
+			return false;
 	return true;
 }
 
@@ -276,25 +333,38 @@ static void add_lines(struct text *out, const char *lines)
 	}
 }
 
-static bool print_table(struct printer *printer, const struct report_table *table, struct err *err)
+static bool print_band(struct printer *printer, const struct report_table *table,
+	const struct band *band, struct err *err)
 {
 	struct libscols_table *out = scols_new_table();
 	char *lines = NULL;
 	bool has_names = false;
-	for (uint32_t i = 0; i < table->column_count; i++)
-		has_names = has_names || table->columns[i].name[0];
+	for (uint32_t i = 0; i < band->count; i++)
+		has_names = has_names || table->columns[band->column[i]].name[0];
 	const bool ok = out && scols_table_set_column_separator(out, SEPARATOR) == 0 &&
 			scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS) == 0 &&
 			scols_table_set_termwidth(out, printer->width - TABLE_INDENT) == 0 &&
 			scols_table_enable_noheadings(out, !has_names) == 0 &&
 			scols_table_enable_colors(out, printer->style->has_color) == 0 &&
-			add_columns(out, table) && add_rows(printer, out, table) &&
+			add_columns(out, table, band) && add_rows(printer, out, table, band) &&
 			scols_print_table_to_string(out, &lines) == 0;
 	scols_unref_table(out);
 	if (ok && lines)
 		add_lines(&printer->out, lines);
 	free(lines);
 	return ok || err_set(err, ERR_NOMEM, "out of memory (laying out a table)");
+}
+
+static bool print_table(struct printer *printer, const struct report_table *table, struct err *err)
+{
+	for (uint32_t at = 0; at < table->column_count;) {
+		if (at)
+			text_add(&printer->out, "\n");
+		const struct band band = next_band(table, printer->width - TABLE_INDENT, &at);
+		if (!print_band(printer, table, &band, err))
+			return false;
+	}
+	return true;
 }
 
 static bool print_block(struct printer *printer, const struct report_block *block,

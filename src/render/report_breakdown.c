@@ -316,34 +316,44 @@ static struct units tflop(int64_t flop)
 	return out;
 }
 
-static void add_resources(struct report *report, const struct breakdown *run)
+static void add_memory(struct report *report, const struct breakdown *run)
 {
 	static const struct report_column columns[] = {
 		{"rank", ALIGN_RIGHT},
 		{"allocated", ALIGN_RIGHT},
 		{"reserved", ALIGN_RIGHT},
 		{"retries", ALIGN_RIGHT},
+	};
+	report_heading(report, "%s: peak memory", run->name);
+	struct report_table *table = report_table(report, columns, 4);
+	for (uint32_t r = 0; r < run->rank_count; r++) {
+		const struct memory_use *memory = &run->ranks[r].memory;
+		report_cell(report, table, TONE_PLAIN, "%d", run->ranks[r].rank);
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_bytes(memory->peak_allocated_bytes, UNITS_PLAIN).text);
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_bytes(memory->peak_reserved_bytes, UNITS_PLAIN).text);
+		report_cell(report, table, memory->alloc_retries > 0 ? TONE_BAD : TONE_PLAIN, "%s",
+			units_count(memory->alloc_retries).text);
+		report_row(report, table);
+	}
+}
+
+static void add_flops(struct report *report, const struct breakdown *run)
+{
+	static const struct report_column columns[] = {
+		{"rank", ALIGN_RIGHT},
 		{"forward", ALIGN_RIGHT},
 		{"recompute", ALIGN_RIGHT},
 		{"backward", ALIGN_RIGHT},
 		{"TFLOP/s", ALIGN_RIGHT},
 		{"MFU", ALIGN_RIGHT},
 	};
-	report_heading(report, "%s: peak memory, and TFLOP a step", run->name);
-	struct report_table *table = report_table(report, columns, 9);
-	const struct rank_result *largest = NULL;
+	report_heading(report, "%s: TFLOP a step", run->name);
+	struct report_table *table = report_table(report, columns, 6);
 	for (uint32_t r = 0; r < run->rank_count; r++) {
-		const struct rank_result *rank = &run->ranks[r];
-		const struct flop_use *flops = &rank->flops;
-		if (flops->unknown_op_count && !largest)
-			largest = rank;
-		report_cell(report, table, TONE_PLAIN, "%d", rank->rank);
-		report_cell(report, table, TONE_PLAIN, "%s",
-			units_bytes(rank->memory.peak_allocated_bytes, UNITS_PLAIN).text);
-		report_cell(report, table, TONE_PLAIN, "%s",
-			units_bytes(rank->memory.peak_reserved_bytes, UNITS_PLAIN).text);
-		report_cell(report, table, rank->memory.alloc_retries > 0 ? TONE_BAD : TONE_PLAIN,
-			"%s", units_count(rank->memory.alloc_retries).text);
+		const struct flop_use *flops = &run->ranks[r].flops;
+		report_cell(report, table, TONE_PLAIN, "%d", run->ranks[r].rank);
 		report_cell(report, table, TONE_PLAIN, "%s", tflop(flops->forward_flop).text);
 		report_cell(report, table, TONE_PLAIN, "%s", tflop(flops->recompute_flop).text);
 		report_cell(report, table, TONE_PLAIN, "%s", tflop(flops->backward_flop).text);
@@ -356,14 +366,23 @@ static void add_resources(struct report *report, const struct breakdown *run)
 			units_percent(flops->mfu, UNITS_PLAIN).text);
 		report_row(report, table);
 	}
-	if (!largest)
+}
+
+/* The ops of the first rank that has such. */
+static void name_uncounted(struct report *report, const struct breakdown *run)
+{
+	const struct flop_use *flops = NULL;
+	for (uint32_t r = 0; r < run->rank_count && !flops; r++)
+		if (run->ranks[r].flops.unknown_op_count)
+			flops = &run->ranks[r].flops;
+	if (!flops)
 		return;
 	struct text names = {0};
-	for (uint32_t i = 0; i < largest->flops.unknown_op_count && i < 5; i++)
-		text_add(&names, "%s%s (%lld)", i ? ", " : "", largest->flops.unknown_ops[i].name,
-			(long long)largest->flops.unknown_ops[i].count);
+	for (uint32_t i = 0; i < flops->unknown_op_count && i < 5; i++)
+		text_add(&names, "%s%s (%lld)", i ? ", " : "", flops->unknown_ops[i].name,
+			(long long)flops->unknown_ops[i].count);
 	report_text(report, TONE_DIM, "Not counted, FLOPs unknown: %s%s.",
-		report_take(report, &names), largest->flops.unknown_op_count > 5 ? ", ..." : "");
+		report_take(report, &names), flops->unknown_op_count > 5 ? ", ..." : "");
 }
 
 static void add_run(struct report *report, const struct breakdown *run, bool has_steps)
@@ -391,7 +410,9 @@ static void add_run(struct report *report, const struct breakdown *run, bool has
 			units_ms((double)run->peer_wait_at_least_ns, decimals, UNITS_PLAIN).text);
 	if (has_steps)
 		add_steps(report, run, decimals);
-	add_resources(report, run);
+	add_memory(report, run);
+	add_flops(report, run);
+	name_uncounted(report, run);
 	struct straggler *stragglers;
 	uint32_t count;
 	if (run->path_is_job &&

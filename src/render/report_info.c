@@ -57,9 +57,25 @@ void report_findings(struct report *report, const struct findings *findings, boo
 		report_text(report, TONE_DIM, "Nothing is lost, nothing is odd.");
 }
 
-static void add_has(struct report *report, struct report_table *table, bool has)
+static void add_lacking(struct report *report, struct report_table *table, struct trace_has has)
 {
-	report_cell(report, table, has ? TONE_PLAIN : TONE_WARN, has ? "yes" : "-");
+	const struct {
+		const char *name;
+		bool has;
+	} parts[] = {
+		{"shapes", has.shapes},
+		{"memory", has.memory},
+		{"stacks", has.stacks},
+		{"edges", has.sync_edges},
+		{"nccl", has.nccl},
+	};
+	struct text lacking = {0};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!parts[i].has)
+			text_add(&lacking, "%s%s", lacking.length ? ", " : "", parts[i].name);
+	const char *words = report_take(report, &lacking);
+	report_cell(report, table, words[0] ? TONE_WARN : TONE_PLAIN, "%s",
+		words[0] ? words : "nothing");
 }
 
 /* The last part of a path: the folder stands in the run's heading. */
@@ -77,11 +93,7 @@ static void add_inventory_run(struct report *report, const struct inventory_run 
 		{"events", ALIGN_RIGHT},
 		{"GPU ops", ALIGN_RIGHT},
 		{"steps", ALIGN_RIGHT},
-		{"shapes", ALIGN_LEFT},
-		{"memory", ALIGN_LEFT},
-		{"stacks", ALIGN_LEFT},
-		{"edges", ALIGN_LEFT},
-		{"nccl", ALIGN_LEFT},
+		{"lacks", ALIGN_LEFT},
 		{"file", ALIGN_CUT},
 	};
 	const char *gpu = run->rank_count && run->ranks[0].gpu[0] ? run->ranks[0].gpu : NULL;
@@ -89,7 +101,7 @@ static void add_inventory_run(struct report *report, const struct inventory_run 
 		run->world_size == NULL_I32 ? "an unknown number of"
 					    : units_count(run->world_size).text,
 		gpu ? ", " : "", gpu ? gpu : "");
-	struct report_table *table = report_table(report, columns, 11);
+	struct report_table *table = report_table(report, columns, 7);
 	for (uint32_t i = 0; i < run->rank_count; i++) {
 		const struct inventory_rank *rank = &run->ranks[i];
 		report_cell(report, table, TONE_PLAIN, "%s",
@@ -99,11 +111,7 @@ static void add_inventory_run(struct report *report, const struct inventory_run 
 		report_cell(report, table, rank->gpu_op_count ? TONE_PLAIN : TONE_WARN, "%s",
 			units_count(rank->gpu_op_count).text);
 		report_cell(report, table, TONE_PLAIN, "%s", units_count(rank->step_count).text);
-		add_has(report, table, rank->has.shapes);
-		add_has(report, table, rank->has.memory);
-		add_has(report, table, rank->has.stacks);
-		add_has(report, table, rank->has.sync_edges);
-		add_has(report, table, rank->has.nccl);
+		add_lacking(report, table, rank->has);
 		report_cell(report, table, TONE_PLAIN, "%s", file_name(rank->file));
 		report_row(report, table);
 	}
