@@ -57,6 +57,26 @@ static void put_noise(struct json_build *build, json_t *root, const struct judge
 	json_build_put(build, root, "noise", out);
 }
 
+/* How much of the step waits for the host, and what the profiler is estimated to add to it. */
+static void put_launch_bound(
+	struct json_build *build, json_t *run, const struct answer *answer, enum run_role role)
+{
+	const struct comparison *comparison = answer->comparison;
+	if (!comparison || !comparison->launch_bound || role == ROLE_SPENT)
+		return;
+	const int64_t *cost_ns = comparison->inflation_ns[role == ROLE_CHECKPOINTED];
+	json_t *out = json_build_object(build), *cost = json_null();
+	if (cost_ns[1] > 0) {
+		cost = json_build_array(build);
+		for (int i = 0; i < 2; i++)
+			json_build_push(build, cost, json_integer(cost_ns[i]));
+	}
+	json_build_put(build, out, "starved_frac",
+		json_build_number(answer->breakdown[role]->starved_frac));
+	json_build_put(build, out, "profiler_cost_ns", cost);
+	json_build_put(build, run, "launch_bound", out);
+}
+
 static json_t *run_json(struct json_build *build, const struct answer *answer, enum run_role role)
 {
 	const struct recipe *recipe = &answer->recipe[role];
@@ -78,6 +98,7 @@ static json_t *run_json(struct json_build *build, const struct answer *answer, e
 		build, out, "peak_allocated_bytes", json_build_int(recipe->peak_allocated_bytes));
 	json_build_put(
 		build, out, "peak_reserved_bytes", json_build_int(recipe->peak_reserved_bytes));
+	put_launch_bound(build, out, answer, role);
 	return out;
 }
 
@@ -147,6 +168,22 @@ static void put_advice(struct json_build *build, json_t *root, const struct answ
 	json_build_put(build, root, "advice", out);
 }
 
+static void put_stragglers(struct json_build *build, json_t *root, const struct answer *answer)
+{
+	json_t *out = json_build_array(build);
+	for (uint32_t i = 0; i < answer->straggler_count; i++) {
+		const struct straggler *straggler = &answer->stragglers[i];
+		json_t *item = json_build_object(build);
+		put_word(build, item, "collective", straggler->collective);
+		json_build_put(build, item, "from_rank", json_build_int32(straggler->from_rank));
+		json_build_put(build, item, "to_rank", json_build_int32(straggler->to_rank));
+		json_build_put(build, item, "count", json_integer(straggler->count));
+		json_build_put(build, item, "ns", json_build_ns(straggler->ns));
+		json_build_push(build, out, item);
+	}
+	json_build_put(build, root, "stragglers", out);
+}
+
 /* Without an objective there is no single word: each objective's answer stands side by side. */
 static void put_objectives(struct json_build *build, json_t *root, const struct answer *answer)
 {
@@ -184,6 +221,8 @@ char *json_verdict(const struct answer *answer, struct err *err)
 	if (comparison && comparison->comparable)
 		put_causes(&build, root, comparison);
 	put_advice(&build, root, answer);
+	if (answer->breakdown[answer_candidate(answer)]->path_is_job)
+		put_stragglers(&build, root, answer);
 	for (int role = 0; role < ROLE_COUNT; role++)
 		if (answer->breakdown[role])
 			findings_add_run(&findings, &answer->breakdown[role]->diag,
