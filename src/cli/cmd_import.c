@@ -34,7 +34,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		command_init(state);
-		state->child_inputs[0] = command;
+		state->child_inputs[0] = state->child_inputs[1] = command;
 		return 0;
 	case 'o':
 		arguments->directory = value;
@@ -64,7 +64,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 int command_import(int argc, char **argv)
 {
-	static const struct argp_child children[] = {{&command_common_argp, 0, NULL, 0}, {0}};
+	static const struct argp_child children[] = {
+		{&command_format_argp, 0, NULL, 0}, {&command_common_argp, 0, NULL, 0}, {0}};
 	static const struct argp argp = {.options = options,
 		.parser = parse,
 		.args_doc = "RUN",
@@ -76,8 +77,8 @@ int command_import(int argc, char **argv)
 	if (!command_parse(command, &argp, &arguments, argc, argv, &code))
 		return code;
 	command_begin(command);
-	code = command_print(command,
-		inquest_import(command->inquest, arguments.directory, arguments.has_compression));
+	code = command_print(command, inquest_import(command->inquest, command->format,
+					      arguments.directory, arguments.has_compression));
 	inquest_free(command->inquest);
 	return code;
 }

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "library/load.h"
 #include "render/archive.h"
+#include "render/json_reports.h"
+#include "render/reports.h"
 #include "store/schema.h"
 
 /* A run's name without what a file name can't hold. */
@@ -43,34 +45,51 @@ static bool may_replace(const char *path, bool compress, struct err *err)
 		"%s: is there already, and inquest did not write it: nothing is replaced", path);
 }
 
-static bool write_ranks(struct inquest *inquest, const struct run *run,
-	const struct breakdown *breakdown, uint64_t hash, const char *directory, bool compress)
+/* One import: what is asked for, and what became of it. */
+struct import {
+	enum inquest_format format;
+	const char *directory;
+	bool compress;
+	struct rules *rules;
+	struct inventory inventory; /* for its findings, and its arena */
+	struct kept kept;
+};
+
+static bool write_rank(struct inquest *inquest, struct import *import, const struct run *run,
+	const struct breakdown *breakdown, uint32_t i)
 {
-	struct text names = {0};
+	const struct trace *trace = &run->traces[i];
+	const uint32_t index = breakdown ? rank_index(breakdown, trace->rank) : NULL_U32;
+	struct stat status = {0};
 	char stem[200];
-	file_stem(run, stem, sizeof stem);
-	bool ok = true;
-	for (uint32_t i = 0; ok && i < run->trace_count; i++) {
-		const struct trace *trace = &run->traces[i];
-		const uint32_t index = breakdown ? rank_index(breakdown, trace->rank) : NULL_U32;
-		struct text path = {0};
-		text_add(&path, "%s/%s.rank%d.inq%s", directory, stem,
-			trace->rank == NULL_I32 ? (int)i : trace->rank, compress ? ".zst" : "");
-		ok = text_ok(&path, &inquest->err);
-		if (ok) {
-			handle_progress(inquest, "writing", path.bytes);
-			ok = may_replace(path.bytes, compress, &inquest->err) &&
-			     archive_write(path.bytes, trace, index == NULL_U32 ? NULL : breakdown,
-				     index == NULL_U32 ? 0 : index, hash, compress, &inquest->err);
-			text_add(&names, "%s\n", path.bytes);
-		}
-		text_done(&path);
-	}
-	ok = ok && text_ok(&names, &inquest->err);
-	if (ok)
-		inquest->bytes = names.bytes;
-	else
-		text_done(&names);
+	const char *path = arena_format(&import->inventory.arena, &inquest->err,
+		"%s/%s.rank%d.inq%s", import->directory, file_stem(run, stem, sizeof stem),
+		trace->rank == NULL_I32 ? (int)i : trace->rank, import->compress ? ".zst" : "");
+	if (!path)
+		return false;
+	handle_progress(inquest, "writing", path);
+	if (!may_replace(path, import->compress, &inquest->err) ||
+		!archive_write(path, trace, index == NULL_U32 ? NULL : breakdown,
+			index == NULL_U32 ? 0 : index, rules_hash(import->rules), import->compress,
+			&inquest->err))
+		return false;
+	if (stat(path, &status) != 0)
+		return err_set_errno(&inquest->err, errno, "%s", path);
+	import->kept.files[import->kept.count++] =
+		(struct kept_file){.rank = trace->rank, .path = path, .bytes = status.st_size};
+	return true;
+}
+
+static bool write_ranks(struct inquest *inquest, struct import *import, const struct run *run,
+	const struct breakdown *breakdown)
+{
+	import->kept.files = arena_new(&import->inventory.arena, run->trace_count,
+		sizeof *import->kept.files, &inquest->err);
+	bool ok = import->kept.files != NULL;
+	for (uint32_t i = 0; ok && i < run->trace_count; i++)
+		ok = write_rank(inquest, import, run, breakdown, i);
+	ok = ok && inventory_add(&import->inventory, run, breakdown, &inquest->err);
+	import->kept.findings = import->inventory.findings;
 	return ok;
 }
 
@@ -84,34 +103,71 @@ static bool make_directory(const char *path, struct err *err)
 	return err_set_errno(err, errno == EEXIST ? ENOTDIR : errno, "%s", path);
 }
 
-enum inquest_status inquest_import(struct inquest *inquest, const char *directory, bool compress)
+static void import_run(struct inquest *inquest, struct import *import)
 {
 	struct run run;
 	struct breakdown breakdown;
 	const struct load_options options = {
 		.tokens = inquest->added_tokens, .keep_intervals = true};
+	if (!load_run(inquest, inquest->added[0], &run))
+		return;
+	/* Without GPU ops there are no results, but still a trace to keep. */
+	const bool is_broken_down =
+		load_breakdown(inquest, import->rules, &run, &options, &breakdown);
+	if (!is_broken_down && inquest->err.code == ERR_INPUT)
+		inquest->err = (struct err){0};
+	if (inquest->err.code == ERR_NONE && make_directory(import->directory, &inquest->err))
+		write_ranks(inquest, import, &run, is_broken_down ? &breakdown : NULL);
+	if (is_broken_down)
+		breakdown_done(&breakdown);
+	run_done(&run);
+}
+
+/* Plain text is for scripts: a path a line. */
+static void print_names(struct inquest *inquest, const struct kept *kept)
+{
+	struct text names = {0};
+	for (uint32_t i = 0; i < kept->count; i++)
+		text_add(&names, "%s\n", kept->files[i].path);
+	if (text_ok(&names, &inquest->err))
+		inquest->bytes = names.bytes;
+	else
+		text_done(&names);
+}
+
+static void print(struct inquest *inquest, const struct import *import)
+{
+	struct report report = {0};
+	switch (import->format) {
+	case INQUEST_JSON:
+		inquest->bytes = json_import(&import->kept, &inquest->err);
+		break;
+	case INQUEST_MARKDOWN:
+		report_import(&report, &import->kept);
+		inquest->bytes = report_print_markdown(&report, &inquest->err);
+		report_done(&report);
+		break;
+	default:
+		print_names(inquest, &import->kept);
+	}
+}
+
+enum inquest_status inquest_import(
+	struct inquest *inquest, enum inquest_format format, const char *directory, bool compress)
+{
+	struct import import = {.format = format, .directory = directory, .compress = compress};
 	handle_reset(inquest);
 	if (inquest->added_count != 1 || !directory || !directory[0]) {
 		err_set(&inquest->err, ERR_USAGE,
 			"import needs one run and a directory to write to");
 		return handle_status(inquest);
 	}
-	struct rules *rules = load_rules(inquest);
-	if (!rules)
-		return handle_status(inquest);
-	if (load_run(inquest, inquest->added[0], &run)) {
-		/* Without GPU ops there are no results, but still a trace to keep. */
-		const bool is_broken_down =
-			load_breakdown(inquest, rules, &run, &options, &breakdown);
-		if (!is_broken_down && inquest->err.code == ERR_INPUT)
-			inquest->err = (struct err){0};
-		if (inquest->err.code == ERR_NONE && make_directory(directory, &inquest->err))
-			write_ranks(inquest, &run, is_broken_down ? &breakdown : NULL,
-				rules_hash(rules), directory, compress);
-		if (is_broken_down)
-			breakdown_done(&breakdown);
-		run_done(&run);
-	}
-	rules_free(rules);
+	import.rules = load_rules(inquest);
+	if (import.rules)
+		import_run(inquest, &import);
+	if (inquest->err.code == ERR_NONE)
+		print(inquest, &import);
+	inventory_done(&import.inventory);
+	rules_free(import.rules);
 	return handle_status(inquest);
 }

@@ -1,4 +1,4 @@
-/* The documents about single runs: info, breakdown, gathers. */
+/* The documents about single runs: info, import, breakdown, gathers. */
 #include <math.h>
 
 #include "base/table.h"
@@ -58,6 +58,23 @@ char *json_info(const struct inventory *inventory, struct err *err)
 	json_build_put(&build, root, "runs", runs);
 	json_build_put(
 		&build, root, "diagnostics", json_build_findings(&build, &inventory->findings));
+	return json_build_print(&build, root, err);
+}
+
+char *json_import(const struct kept *kept, struct err *err)
+{
+	struct json_build build = {0};
+	json_t *root = json_build_object(&build), *files = json_build_array(&build);
+	put_word(&build, root, "schema", "inquest.import/1");
+	for (uint32_t i = 0; i < kept->count; i++) {
+		json_t *item = json_build_object(&build);
+		json_build_put(&build, item, "rank", json_build_int32(kept->files[i].rank));
+		put_word(&build, item, "file", kept->files[i].path);
+		put_int(&build, item, "bytes", kept->files[i].bytes);
+		json_build_push(&build, files, item);
+	}
+	json_build_put(&build, root, "files", files);
+	json_build_put(&build, root, "diagnostics", json_build_findings(&build, &kept->findings));
 	return json_build_print(&build, root, err);
 }
 

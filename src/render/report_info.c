@@ -1,4 +1,4 @@
-/* What `info` says, and the diagnostics of every report. */
+/* What `info` and `import` say, and the diagnostics of every report. */
 #include <stdio.h>
 #include <string.h>
 
@@ -149,4 +149,25 @@ void report_info(struct report *report, const struct inventory *inventory)
 		add_inventory_run(report, &inventory->runs[i]);
 	note_missing(report, inventory);
 	report_findings(report, &inventory->findings, true);
+}
+
+void report_import(struct report *report, const struct kept *kept)
+{
+	static const struct report_column columns[] = {
+		{"rank", ALIGN_RIGHT},
+		{"size", ALIGN_RIGHT},
+		{"file", ALIGN_CUT},
+	};
+	report_heading(report, "Kept");
+	struct report_table *table = report_table(report, columns, 3);
+	for (uint32_t i = 0; i < kept->count; i++) {
+		const struct kept_file *file = &kept->files[i];
+		report_cell(report, table, TONE_PLAIN, "%s",
+			file->rank == NULL_I32 ? "?" : units_count(file->rank).text);
+		report_cell(report, table, TONE_PLAIN, "%s",
+			units_bytes(file->bytes, UNITS_PLAIN).text);
+		report_cell(report, table, TONE_PLAIN, "%s", file->path);
+		report_row(report, table);
+	}
+	report_findings(report, &kept->findings, true);
 }

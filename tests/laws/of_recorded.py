@@ -152,3 +152,5 @@ def prove(bench, folder):
         bench.check(f"recorded partition {name}", partition, bench, name)
         for command in ("info", "breakdown", "gathers"):
             bench.check_schema(f"recorded schema {command} {name}", command, recorded(name))
+        bench.check_schema(f"recorded schema import {name}", "import", recorded(name), "-o",
+                           str(folder / f"{name}.kept"))

@@ -32,7 +32,7 @@ static void refuses_nonsense(void **state)
 	assert_int_equal(inquest_breakdown(inquest, INQUEST_JSON, false), INQUEST_BAD_REQUEST);
 	assert_int_equal(inquest_gathers(inquest, INQUEST_JSON), INQUEST_BAD_REQUEST);
 	assert_int_equal(inquest_info(inquest, INQUEST_JSON), INQUEST_BAD_REQUEST);
-	assert_int_equal(inquest_import(inquest, "x", false), INQUEST_BAD_REQUEST);
+	assert_int_equal(inquest_import(inquest, INQUEST_JSON, "x", false), INQUEST_BAD_REQUEST);
 	inquest_free(inquest);
 	inquest_free(NULL);
 }
