@@ -142,10 +142,10 @@ INQUEST_API enum inquest_status inquest_gathers(
 INQUEST_API enum inquest_status inquest_info(struct inquest *inquest, enum inquest_format format);
 
 /* Writes one SQLite file a rank into `directory`, which is made where it is missing; the answer
- * names them, as text one a line.  Needs exactly one added run.  A file appears whole or not at all; it
- * replaces one of its name that inquest wrote, and no other. */
-INQUEST_API enum inquest_status inquest_import(struct inquest *inquest,
-	enum inquest_format format, const char *directory, bool compress);
+ * names them, as text one a line.  Needs exactly one added run.  A file appears whole or not at
+ * all; it replaces one of its name that inquest wrote, and no other. */
+INQUEST_API enum inquest_status inquest_import(
+	struct inquest *inquest, enum inquest_format format, const char *directory, bool compress);
 
 /*
  * Finishes what `inquest record` left in `directory`, once the recorded processes have ended, also
