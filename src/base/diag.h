@@ -85,7 +85,7 @@ enum severity {
 		"the recorder gave up before the program ended")                                   \
 	X(RECORDING_CUT, "recording_cut", DATA_LOSS,                                               \
 		"the recorder did not come to its end: the process was killed, or did not wait "   \
-		"for it; what came last is missing")                                               \
+		"for it; what came last may be missing")                                           \
 	X(EXTRA_SCHEMA, "extra_schema", INFO, "tables or columns that this program does not read") \
 	X(CLOCK_SKEW, "clock_skew", INFO,                                                          \
 		"the ranks' clocks differ and were related by collective ends")

@@ -146,7 +146,7 @@ bool file_create(const char *dir, const char *stem)
 	       begin() && run(embedded_trace_sql) && prepare_inserts() &&
 	       run("INSERT INTO diagnostic (kind, severity, count, meaning) VALUES ('" CUT
 		   "', 'data_loss', 1, 'the recorder did not come to its end: the process was"
-		   " killed, or did not wait for it; what came last is missing')");
+		   " killed, or did not wait for it; what came last may be missing')");
 }
 
 static int bind(sqlite3_stmt *statement, int at, int64_t value)
