@@ -20,6 +20,9 @@ struct trainee {
 	void (*sleep_ms)(int64_t ms);
 };
 
+/* So many kernels of the name "k", each with its call. */
+void launch_many(const struct trainee *trainee, int count);
+
 /* The two shared objects. */
 void trainee_use(const char *collector, const char *cupti);
 
