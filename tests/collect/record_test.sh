@@ -6,6 +6,13 @@
 # shellcheck disable=SC2016 # what stands in single quotes is another shell's
 set -u
 
+# Whoever runs the tests may have signals ignored (nohup, a job in the background): what
+# is inherited can't be trapped in sh.
+if [ -z "${RECORD_TEST_SIGNALS-}" ]; then
+	export RECORD_TEST_SIGNALS=default
+	exec env --default-signal sh "$0" "$@"
+fi
+
 here=$(cd "$(dirname "$0")" && pwd)
 inquest=${INQUEST:?names the program to run}
 scratch=$(mktemp -d)
