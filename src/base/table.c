@@ -9,20 +9,26 @@ static char **column_of(void *table, const struct column_desc *column)
 	return (char **)((char *)table + column->offset);
 }
 
+bool table_grow(void *table, const struct table_desc *desc, struct err *err)
+{
+	struct table_head *head = table;
+	if (head->count >= TABLE_MAX_ROWS / 2)
+		return err_set(
+			err, ERR_INPUT, "more than %u rows of %s", TABLE_MAX_ROWS / 2, desc->name);
+	const uint32_t capacity = head->capacity ? head->capacity * 2 : 64;
+	for (uint32_t c = 0; c < desc->column_count; c++)
+		if (!mem_resize(column_of(table, &desc->columns[c]), capacity,
+			    desc->columns[c].size, err))
+			return false;
+	head->capacity = capacity;
+	return true;
+}
+
 bool table_push(void *table, const struct table_desc *desc, const void *row, struct err *err)
 {
 	struct table_head *head = table;
-	if (head->count == head->capacity) {
-		if (head->count >= TABLE_MAX_ROWS / 2)
-			return err_set(err, ERR_INPUT, "more than %u rows of %s",
-				TABLE_MAX_ROWS / 2, desc->name);
-		const uint32_t capacity = head->capacity ? head->capacity * 2 : 64;
-		for (uint32_t c = 0; c < desc->column_count; c++)
-			if (!mem_resize(column_of(table, &desc->columns[c]), capacity,
-				    desc->columns[c].size, err))
-				return false;
-		head->capacity = capacity;
-	}
+	if (head->count == head->capacity && !table_grow(table, desc, err))
+		return false;
 	for (uint32_t c = 0; c < desc->column_count; c++) {
 		const struct column_desc *column = &desc->columns[c];
 		char *to = *column_of(table, column) + (size_t)head->count * column->size;

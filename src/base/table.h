@@ -55,22 +55,39 @@ struct table_head {
 		 : COLUMN_U32, uint8_t  \
 		 : COLUMN_U8)
 
-#define TABLE_FIELD_(type, name, doc)	  type *name;
-#define TABLE_ROW_FIELD_(type, name, doc) type name;
-
-/* Declares `struct TABLE`, `struct TABLE_row` and `extern const struct table_desc TABLE_desc`. */
-#define TABLE_DECLARE(table, COLUMNS)     \
-	struct table {                    \
-		struct table_head head;   \
-		COLUMNS(TABLE_FIELD_)     \
-	};                                \
-	struct table##_row {              \
-		COLUMNS(TABLE_ROW_FIELD_) \
-	};                                \
-	extern const struct table_desc table##_desc;
-
 /* Adds a row (a pointer to the table's row struct).  ERR_NOMEM, or ERR_INPUT past the row limit. */
 bool table_push(void *table, const struct table_desc *desc, const void *row, struct err *err);
+
+/* Makes room for as many rows again. */
+bool table_grow(void *table, const struct table_desc *desc, struct err *err);
+
+#define TABLE_FIELD_(type, name, doc)	  type *name;
+#define TABLE_ROW_FIELD_(type, name, doc) type name;
+#define TABLE_PUT_(type, name, doc)	  table->name[at] = row->name;
+
+/*
+ * Declares `struct TABLE`, `struct TABLE_row`, `extern const struct table_desc TABLE_desc`, and
+ * `TABLE_push`, which is table_push where the columns are known.
+ */
+#define TABLE_DECLARE(table_name, COLUMNS)                                                     \
+	struct table_name {                                                                    \
+		struct table_head head;                                                        \
+		COLUMNS(TABLE_FIELD_)                                                          \
+	};                                                                                     \
+	struct table_name##_row {                                                              \
+		COLUMNS(TABLE_ROW_FIELD_)                                                      \
+	};                                                                                     \
+	extern const struct table_desc table_name##_desc;                                      \
+	static inline bool table_name##_push(                                                  \
+		struct table_name *table, const struct table_name##_row *row, struct err *err) \
+	{                                                                                      \
+		if (table->head.count == table->head.capacity &&                               \
+			!table_grow(table, &table_name##_desc, err))                           \
+			return false;                                                          \
+		const uint32_t at = table->head.count++;                                       \
+		COLUMNS(TABLE_PUT_)                                                            \
+		return true;                                                                   \
+	}
 
 /* Puts the rows into the order `order[0..count)`, which is a permutation of the row numbers. */
 bool table_reorder(

@@ -89,7 +89,7 @@ bool rows_add_collective(struct kineto_rows *rows, const struct event *event, ui
 	if (row.kind == COLLECTIVE_OTHER)
 		row.kind = (uint8_t)collective_kind_of(
 			intern_text(&rows->trace->strings, kernel_name_id));
-	return table_push(&rows->trace->collectives, &collective_table_desc, &row, err);
+	return collective_table_push(&rows->trace->collectives, &row, err);
 }
 
 bool rows_note_comms(struct kineto_rows *rows, const struct event *event,

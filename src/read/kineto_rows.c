@@ -270,7 +270,7 @@ static bool add_host_op(
 	if (flags & NAME_IS_COMMS && !rows_note_comms(rows, event, &row, err))
 		return false;
 	trace->has.shapes |= event_has(event, ARG_DIMS);
-	return table_push(&trace->host_ops, &host_op_table_desc, &row, err);
+	return host_op_table_push(&trace->host_ops, &row, err);
 }
 
 static bool add_api_call(struct kineto_rows *rows, const struct event *event, struct err *err)
@@ -287,7 +287,7 @@ static bool add_api_call(struct kineto_rows *rows, const struct event *event, st
 	if (!thread_of(rows, event, &row.thread_id, err))
 		return false;
 	row.correlation = correlation_of(event);
-	return table_push(&rows->trace->api_calls, &api_call_table_desc, &row, err);
+	return api_call_table_push(&rows->trace->api_calls, &row, err);
 }
 
 static bool add_gpu_op(
@@ -315,7 +315,7 @@ static bool add_gpu_op(
 	row.block_z = block[2];
 	row.shared_bytes = fit_u32(event_integer(event, ARG_SHARED, -1));
 	const uint32_t gpu_op = trace->gpu_ops.head.count;
-	if (!table_push(&trace->gpu_ops, &gpu_op_table_desc, &row, err))
+	if (!gpu_op_table_push(&trace->gpu_ops, &row, err))
 		return false;
 	return kind != GPU_KERNEL || !(flags & NAME_IS_NCCL) ||
 	       rows_add_collective(rows, event, gpu_op, row.name_id, err);

@@ -122,4 +122,4 @@ extern const uint32_t trace_table_count;
 
 /* Shorthands: the row structs stay readable at the call. */
 #define TRACE_PUSH(table, table_name, err, ...) \
-	table_push((table), &table_name##_desc, &(struct table_name##_row){__VA_ARGS__}, (err))
+	table_name##_push((table), &(struct table_name##_row){__VA_ARGS__}, (err))
