@@ -12,12 +12,34 @@
 #define EARLY_STOP_NS	    50000000
 #define EARLY_STOP_LAUNCHES 100
 
-/* (correlation, 0) to api_call; of several with one id the earliest. */
-static bool map_calls(const struct trace *trace, struct key_map *ret, struct err *err)
+static bool want(struct key_map *wanted, uint32_t correlation, struct err *err)
+{
+	return correlation == NULL_U32 || key_map_put(wanted, correlation, 0, 0, err);
+}
+
+/* The correlation ids that waits and collectives hold, as (correlation, 0). */
+static bool collect_wanted(const struct trace *trace, struct key_map *ret, struct err *err)
+{
+	const struct stream_wait_table *waits = &trace->stream_waits;
+	const struct collective_table *collectives = &trace->collectives;
+	for (uint32_t w = 0; w < waits->head.count; w++)
+		if (!want(ret, waits->api_call_id[w], err) ||
+			!want(ret, waits->record_call_id[w], err))
+			return false;
+	for (uint32_t c = 0; c < collectives->head.count; c++)
+		if (!want(ret, trace->gpu_ops.correlation[collectives->gpu_op_id[c]], err))
+			return false;
+	return true;
+}
+
+/* (correlation, 0) to api_call, for the few ids that are wanted; of several calls the earliest. */
+static bool map_calls(const struct trace *trace, const struct key_map *wanted, struct key_map *ret,
+	struct err *err)
 {
 	const struct api_call_table *calls = &trace->api_calls;
 	for (uint32_t c = 0; c < calls->head.count; c++) {
-		if (calls->correlation[c] == NULL_U32)
+		if (calls->correlation[c] == NULL_U32 ||
+			key_map_get(wanted, calls->correlation[c], 0) == UINT32_MAX)
 			continue;
 		const uint32_t known = key_map_get(ret, calls->correlation[c], 0);
 		if (known != UINT32_MAX && calls->start_ns[known] <= calls->start_ns[c])
@@ -56,12 +78,14 @@ static bool join_calls(struct kineto_rows *rows, struct err *err)
 	struct trace *trace = rows->trace;
 	if (trace->stream_waits.head.count == 0 && trace->collectives.head.count == 0)
 		return true;
-	struct key_map calls = {0};
-	const bool is_mapped = map_calls(trace, &calls, err);
+	struct key_map wanted = {0}, calls = {0};
+	const bool is_mapped =
+		collect_wanted(trace, &wanted, err) && map_calls(trace, &wanted, &calls, err);
 	if (is_mapped) {
 		resolve_waits(trace, &calls);
 		rows_complete_collectives(rows, &calls);
 	}
+	key_map_done(&wanted);
 	key_map_done(&calls);
 	return is_mapped;
 }
