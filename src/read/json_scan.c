@@ -401,8 +401,35 @@ static bool skip_repaired(struct json_scan *scan, uint32_t depth)
 }
 
 /*
- * Skips until `depth` containers more have been closed than opened.  Sixteen bytes at a time, and
- * of those only the marks: shapes are dense with brackets, names have none.
+ * The 64 bytes at `at` of skip_brackets: the end of the container if it is among them, else what
+ * comes after them.  NULL where they need a closer look; then nothing has changed.
+ */
+static const char *skip_block(const struct json_scan *scan, const char *at, uint32_t *depth,
+	bool *is_in_text, bool *ret_is_over)
+{
+	const struct json_block block = json_block_at(at);
+	const uint64_t texts = json_odd_so_far(block.quotes) ^ (*is_in_text ? ~UINT64_C(0) : 0);
+	uint32_t open = *depth;
+	if (block.others)
+		return NULL;
+	for (uint64_t left = (block.opens | block.closes) & ~texts; left; left &= left - 1) {
+		const unsigned i = (unsigned)__builtin_ctzll(left);
+		if (block.opens >> i & 1) {
+			if (++open + scan->depth > JSON_MAX_DEPTH)
+				return NULL;
+		} else if (--open == 0) {
+			*ret_is_over = true;
+			return at + i + 1;
+		}
+	}
+	*depth = open;
+	*is_in_text = texts >> 63;
+	return at + 64;
+}
+
+/*
+ * Skips until `depth` containers more have been closed than opened.  64 bytes at a time; where that
+ * can't be, sixteen, and of those only the marks.
  */
 static bool skip_brackets(struct json_scan *scan, uint32_t depth)
 {
@@ -412,6 +439,16 @@ static bool skip_brackets(struct json_scan *scan, uint32_t depth)
 	if (scan->repairs_quotes)
 		return skip_repaired(scan, depth);
 	for (;;) {
+		bool is_over = false;
+		const char *after = skip_block(scan, at, &depth, &is_in_text, &is_over);
+		if (is_over) {
+			window->at = after;
+			return true;
+		}
+		if (after) {
+			at = after;
+			continue;
+		}
 		const char *next = at + 16;
 		for (unsigned marks = json_marks(at); marks; marks &= marks - 1) {
 			const char *mark = at + __builtin_ctz(marks);
@@ -459,8 +496,7 @@ bool json_leave(struct json_scan *scan)
 
 bool json_skip(struct json_scan *scan)
 {
-	struct decimal plain;
-	if (*scan->window->at != '[' && json_take_number(scan, &plain))
+	if (json_pass_number(scan))
 		return true;
 	if (scan->problem)
 		return false;

@@ -20,6 +20,7 @@
 
 #include "read/byte_window.h"
 #include "read/decimal_plain.h"
+#include "read/json_bytes.h"
 
 #define JSON_MAX_DEPTH 512 /* deeper nesting is a problem, not a stack overflow */
 
@@ -101,14 +102,64 @@ static inline const char *json_text_bytes(
 	return byte_window_at(scan->window, text->offset);
 }
 
-/* json_read_number where a usual number comes next and ends in memory; else false, and no harm. */
+/*
+ * The usual numbers and texts, which end in memory, without the calls: true if one comes next and
+ * is taken; else false, no harm, and json_read_... or json_skip does it.
+ */
+static inline bool json_take_to(struct json_scan *scan, const char *after)
+{
+	if (!after || after >= scan->window->end || scan->problem)
+		return false;
+	scan->window->at = after;
+	return true;
+}
+
 static inline bool json_take_number(struct json_scan *scan, struct decimal *ret)
 {
-	struct byte_window *window = scan->window;
-	const char *at = window->at + (*window->at == ' ');
-	const char *after = scan->problem ? NULL : decimal_parse_plain(at, ret);
-	if (!after || after >= window->end)
+	return json_take_to(scan, decimal_parse_plain(scan->window->at, ret));
+}
+
+static inline bool json_take_integer(struct json_scan *scan, int64_t *ret)
+{
+	return json_take_to(scan, decimal_plain_integer(scan->window->at, ret));
+}
+
+/* Three decimals, in thousandths. */
+static inline bool json_take_thousandths(struct json_scan *scan, int64_t *ret)
+{
+	return json_take_to(scan, decimal_plain_thousandths(scan->window->at, ret));
+}
+
+static inline bool json_pass_number(struct json_scan *scan)
+{
+	return json_take_to(scan, decimal_pass_plain(scan->window->at));
+}
+
+static inline bool json_take_text(struct json_scan *scan, struct json_text *ret)
+{
+	const struct byte_window *window = scan->window;
+	if (*window->at != '"' || scan->repairs_quotes)
 		return false;
-	window->at = after;
+	const char *text = window->at + 1;
+	const char *after = json_find_special(text);
+	const uint64_t offset = window->base + (uint64_t)(text - window->buffer);
+	if (*after != '"' || !json_take_to(scan, after + 1))
+		return false;
+	*ret = (struct json_text){offset, (uint32_t)(after - text), true};
+	return true;
+}
+
+/* json_next_item where another object follows. */
+static inline bool json_take_next_object(struct json_scan *scan)
+{
+	const char *at = scan->window->at;
+	if (*at != ',' || scan->is_first)
+		return false;
+	do
+		at++;
+	while (*at == '\n' || *at == ' ');
+	if (*at != '{' || !json_take_to(scan, at))
+		return false;
+	scan->is_in_array = true;
 	return true;
 }

@@ -78,7 +78,7 @@ enum event_result {
 	EVENT_CUT,
 };
 
-/* One element, at first as it stands, then with its quotes repaired. */
+/* The element that begins here, at first as it stands, then with its quotes repaired. */
 static enum event_result take_event(struct kineto *k, struct event_dirt *dirt)
 {
 	struct json_scan *scan = &k->scan;
@@ -86,7 +86,7 @@ static enum event_result take_event(struct kineto *k, struct event_dirt *dirt)
 	const uint32_t depth = scan->depth;
 	scan->window->hold = offset;
 	drop_notes(k);
-	if (json_peek(scan) != SCAN_OBJECT) {
+	if (*scan->window->at != '{') {
 		if (json_skip(scan))
 			return EVENT_STRANGE;
 		return scan->is_cut ? EVENT_CUT : EVENT_BAD;
@@ -144,7 +144,8 @@ static bool recover(struct kineto *k, uint32_t depth, bool is_between, bool *ret
 static bool read_element(struct kineto *k, enum event_result *ret, struct err *err)
 {
 	struct event_dirt dirt;
-	json_peek(&k->scan); /* past the white space, so that the offset is the event's */
+	if (*k->scan.window->at != '{')
+		json_peek(&k->scan); /* past the white space, so that the offset is the event's */
 	const uint64_t offset = byte_window_offset(k->scan.window);
 	*ret = take_event(k, &dirt);
 	if (is_broken(k, err) || (*ret == EVENT_TAKEN && !add_event(k, &dirt, err)))
@@ -169,7 +170,8 @@ static bool read_events(struct kineto *k, struct err *err)
 	k->has_list = true;
 	while (!is_over) {
 		enum event_result result = EVENT_BAD;
-		const bool is_next = is_found || json_next_item(scan);
+		const bool is_next =
+			is_found || json_take_next_object(scan) || json_next_item(scan);
 		if (!is_next && !scan->problem)
 			return true;
 		if (is_next && !read_element(k, &result, err))

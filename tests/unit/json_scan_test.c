@@ -164,6 +164,55 @@ static void stops_at_the_depth_limit(void **state)
 	}
 }
 
+/* A value made by chance, with brackets and escapes where they mean nothing. */
+static void add_value(struct text *text, uint32_t *seed, uint32_t depth)
+{
+	static const char *const simple[] = {"1", "-0.5", "true", "\"\"", "\"][\"", "\"{\"",
+		"\"\\\"]\"", "\"\\\\\"",
+		"\"a text of more bytes than are looked at in one go: ]]}}\"", "[]", "{}",
+		"\"\\u005d\""};
+	*seed = *seed * 1664525 + 1013904223;
+	const uint32_t kind = *seed >> 8, count = kind / 64 % 5;
+	if (depth == 0 || kind % 3 == 0) {
+		text_print(text, "%s", simple[kind / 3 % (sizeof simple / sizeof *simple)]);
+		return;
+	}
+	const bool is_object = kind % 3 == 1;
+	text_print(text, "%s", is_object ? "{" : "[ ");
+	for (uint32_t i = 0; i < count; i++) {
+		text_print(text, "%s%s", i ? ", " : "", is_object ? "\"]}\\\\\": " : "");
+		add_value(text, seed, depth - 1);
+	}
+	text_print(text, "%s", is_object ? "}" : "]");
+}
+
+/* Brackets followed in one go end where they do when each value is looked at. */
+static void skips_whole_values(void **state)
+{
+	(void)state;
+	uint32_t seed = 3;
+	for (int n = 0; n < 3000; n++) {
+		struct text text = {0};
+		text_print(&text, "%*s[", n % 64, "");
+		add_value(&text, &seed, 5);
+		const size_t length = text.length + 1;
+		text_print(&text, "], \"]\"]%*s", n % 80, "");
+		static const size_t windows[] = {0, 16, 100};
+		for (size_t w = 0; w < sizeof windows / sizeof *windows; w++) {
+			struct byte_window window;
+			struct json_scan scan;
+			struct err err = {0};
+			assert_true(byte_window_over(
+				&window, text.bytes, text.length, windows[w], &err));
+			json_scan_start(&scan, &window);
+			assert_true(json_skip(&scan));
+			assert_int_equal(byte_window_offset(&window), length);
+			byte_window_done(&window);
+		}
+		free(text.bytes);
+	}
+}
+
 static void says_where(void **state)
 {
 	(void)state;
@@ -383,6 +432,7 @@ int main(void)
 		cmocka_unit_test(accepts_json_and_nothing_else),
 		cmocka_unit_test(reads_on_over_small_faults),
 		cmocka_unit_test(stops_at_the_depth_limit),
+		cmocka_unit_test(skips_whole_values),
 		cmocka_unit_test(says_where),
 		cmocka_unit_test(sees_the_same_through_every_window),
 		cmocka_unit_test(decodes_texts),

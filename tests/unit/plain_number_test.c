@@ -21,10 +21,34 @@ static bool is_plain(const char *text, struct decimal *ret, size_t *ret_length)
 	return after != NULL;
 }
 
+/* What is taken without a struct decimal is what it would say, and what is passed ends with it. */
+static void compare_shortcuts(const char *text)
+{
+	char padded[128] = {0};
+	struct decimal plain;
+	int64_t value, expected;
+	snprintf(padded, sizeof padded - 8, "%s", text);
+	const char *end = decimal_parse_plain(padded, &plain);
+	assert_ptr_equal(decimal_pass_plain(padded), end);
+	const char *after = decimal_plain_integer(padded, &value);
+	assert_ptr_equal(after, end && plain.exponent == 0 ? end : NULL);
+	if (after) {
+		assert_true(decimal_i64(&plain, &expected));
+		assert_int_equal(value, expected);
+	}
+	after = decimal_plain_thousandths(padded, &value);
+	assert_ptr_equal(after, end && plain.exponent == -3 && !plain.is_negative ? end : NULL);
+	if (after) {
+		assert_true(decimal_us_to_ns(&plain, &expected));
+		assert_int_equal(value, expected);
+	}
+}
+
 static void compare(const char *text)
 {
 	struct decimal plain, general;
 	size_t length;
+	compare_shortcuts(text);
 	if (!is_plain(text, &plain, &length))
 		return;
 	const char *after = decimal_parse(text, &general);
@@ -46,6 +70,10 @@ static void agrees(void **state)
 		for (uint32_t i = 0; i < length; i++)
 			text[i] = bytes[below(kinds)];
 		text[length] = '\0';
+		compare(text);
+		/* Three decimals are rare among random bytes. */
+		snprintf(text, sizeof text, "%.*s.%03u%c", (int)below(17), "123456789012345678",
+			below(1000), bytes[below(sizeof bytes - 1)]);
 		compare(text);
 	}
 }
