@@ -20,6 +20,7 @@ static const uint8_t arg_kinds[] = {
 #undef X
 };
 
+_Static_assert(KEYS_OF_ARGS + EVENT_METADATA < KEYS_KINDS, "each class has args of its own");
 _Static_assert(KEY_COUNT <= 64 && ARG_COUNT <= 64, "presence is kept in 64 bits");
 
 static void count(struct event_dirt *dirt, uint8_t *counter)
@@ -32,16 +33,9 @@ static void count(struct event_dirt *dirt, uint8_t *counter)
 bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
 {
 	struct decimal number;
-	*ret = NULL_I64;
-	if (json_take_number(scan, &number)) {
-		/* 18 digits fit; a fraction is to be rounded. */
-		if (number.exponent == 0)
-			*ret = number.is_negative ? -(int64_t)number.mantissa
-						  : (int64_t)number.mantissa;
-		else if (!decimal_i64(&number, ret))
-			count(dirt, &dirt->big_numbers);
+	if (json_take_integer(scan, ret))
 		return true;
-	}
+	*ret = NULL_I64;
 	switch (json_peek(scan)) {
 	case SCAN_NUMBER:
 		if (!json_read_number(scan, &number))
@@ -67,14 +61,13 @@ bool event_read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t
 	return true;
 }
 
-static bool read_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
+/* Decimal microseconds to nanoseconds. */
+static bool read_unusual_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
 {
 	struct decimal number;
 	*ret = NULL_I64;
 	if (json_take_number(scan, &number)) {
-		if (number.exponent == -3 && !number.is_negative)
-			*ret = (int64_t)number.mantissa;
-		else if (!decimal_us_to_ns(&number, ret))
+		if (!decimal_us_to_ns(&number, ret))
 			count(dirt, &dirt->big_numbers);
 		return true;
 	}
@@ -96,6 +89,21 @@ static bool read_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *
 	return true;
 }
 
+static inline bool read_time(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
+{
+	return json_take_thousandths(scan, ret) || read_unusual_time(scan, dirt, ret);
+}
+
+static inline bool read_integer(struct json_scan *scan, struct event_dirt *dirt, int64_t *ret)
+{
+	return json_take_integer(scan, ret) || event_read_integer(scan, dirt, ret);
+}
+
+static inline bool skip_value(struct json_scan *scan)
+{
+	return json_pass_number(scan) || json_skip(scan);
+}
+
 static bool read_place(struct json_scan *scan, struct event_dirt *dirt, struct event_place *ret)
 {
 	ret->number = NULL_I64;
@@ -111,8 +119,26 @@ static bool read_place(struct json_scan *scan, struct event_dirt *dirt, struct e
 	return true;
 }
 
+/* A triple as Kineto writes it, in one go. */
+static bool take_triple(struct json_scan *scan, uint32_t *ret)
+{
+	const char *at = scan->window->at;
+	for (int i = 0; i < 3; i++) {
+		int64_t value;
+		if (*at != (i == 0 ? '[' : ','))
+			return false;
+		at = decimal_plain_integer(at + 1 + (at[1] == ' '), &value);
+		if (!at || value < 0 || value >= NULL_U32)
+			return false;
+		ret[i] = (uint32_t)value;
+	}
+	return *at == ']' && scan->depth < JSON_MAX_DEPTH && json_take_to(scan, at + 1);
+}
+
 static bool read_triple(struct json_scan *scan, struct event_dirt *dirt, uint32_t *ret)
 {
+	if (take_triple(scan, ret))
+		return true;
 	for (int i = 0; i < 3; i++)
 		ret[i] = NULL_U32;
 	if (json_peek(scan) != SCAN_ARRAY) {
@@ -134,6 +160,8 @@ static bool read_triple(struct json_scan *scan, struct event_dirt *dirt, uint32_
 /* A value as it stands: a text without its quotes, anything else with its brackets. */
 static bool read_raw(struct json_scan *scan, struct json_text *ret)
 {
+	if (json_take_text(scan, ret))
+		return true;
 	if (json_peek(scan) == SCAN_TEXT)
 		return json_read_text(scan, ret);
 	const uint64_t offset = byte_window_offset(scan->window);
@@ -153,19 +181,15 @@ static bool read_arg(
 	event->args |= bit;
 	switch ((enum value_kind)arg_kinds[arg]) {
 	case VALUE_INTEGER:
-		if (!event_read_integer(scan, dirt, &event->integer[arg]))
+		if (!read_integer(scan, dirt, &event->integer[arg]))
 			return false;
 		if (event->integer[arg] == NULL_I64)
 			event->args &= ~bit;
 		return true;
 	case VALUE_TRIPLE:
 		return read_triple(scan, dirt, arg == ARG_GRID ? event->grid : event->block);
-	case VALUE_TEXT:
-		if (json_peek(scan) == SCAN_TEXT)
-			return json_read_text(scan, &event->text[arg]);
-		/* Process group names were numbers once; they serve as they stand. */
-		return read_raw(scan, &event->text[arg]);
 	default:
+		/* Process group names were numbers once; they serve as they stand. */
 		return read_raw(scan, &event->text[arg]);
 	}
 }
@@ -173,13 +197,16 @@ static bool read_arg(
 static bool read_args(struct json_scan *scan, struct event_memory *memory, struct event_dirt *dirt,
 	struct event *event)
 {
-	if (json_peek(scan) != SCAN_OBJECT)
+	if (*scan->window->at != '{' && json_peek(scan) != SCAN_OBJECT)
 		return json_skip(scan);
 	if (!json_enter_object(scan))
 		return false;
-	uint8_t at = key_start(KEYS_OF_ARGS);
-	for (int arg; (arg = key_next(&memory->keys, scan, KEYS_OF_ARGS, &at)) >= KEY_OTHER;) {
-		if (!(arg < 0 ? json_skip(scan) : read_arg(scan, dirt, (enum event_arg)arg, event)))
+	const enum key_object object = (enum key_object)(KEYS_OF_ARGS + event->class);
+	struct segment_walk walk = {.key = key_start(object)};
+	for (int arg; (arg = segment_next_key(&memory->segments, &memory->keys, object, scan, event,
+			       &walk, !dirt->has_any)) >= KEY_OTHER;) {
+		if (!(arg < 0 ? skip_value(scan)
+			      : read_arg(scan, dirt, (enum event_arg)arg, event)))
 			return false;
 	}
 	return !scan->problem;
@@ -319,8 +346,8 @@ static bool read_value(struct json_scan *scan, struct event_memory *memory, stru
 
 void event_memory_init(struct event_memory *memory)
 {
-	*memory = (struct event_memory){0};
 	key_memory_init(&memory->keys);
+	segments_init(&memory->segments);
 }
 
 static void start_event(const struct json_scan *scan, struct event *event)
@@ -384,7 +411,7 @@ bool event_read(struct json_scan *scan, struct event_memory *memory, struct even
 		key = next_key(scan, memory, dirt, key, &walk, ret);
 		if (key < KEY_OTHER)
 			return !scan->problem;
-		if (!(key < 0 ? json_skip(scan)
+		if (!(key < 0 ? skip_value(scan)
 			      : read_value(scan, memory, dirt, (enum event_key)key, ret)))
 			return false;
 	}

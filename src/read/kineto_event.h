@@ -11,6 +11,7 @@
 #include "read/json_scan.h"
 #include "read/kineto_key.h"
 #include "read/kineto_memo.h"
+#include "read/kineto_segment.h"
 
 /* What an event is for us, from its `ph` and `cat`; all spellings of all ages. */
 enum event_class {
@@ -62,12 +63,14 @@ struct event_dirt {
 	uint8_t duplicate_keys;
 };
 
-/* What reading events makes faster and changes nothing else: keys and beginnings met before. */
+/* What makes reading events faster and changes nothing else: what was met before. */
 struct event_memory {
 	struct key_memory keys;
+	struct arg_segments segments;
 	struct event_memos memos;
 };
 
+/* From zeros as mem_new gives them, most of which are never touched. */
 void event_memory_init(struct event_memory *memory);
 
 /*

@@ -19,8 +19,7 @@ static const struct known_key arg_keys[] = {
 #undef X
 };
 
-static const struct known_key *const keys_of[KEYS_KINDS] = {
-	[KEYS_OF_EVENT] = event_keys, [KEYS_OF_ARGS] = arg_keys};
+static const struct known_key *const keys_of[] = {event_keys, arg_keys};
 
 static uint32_t slot_of(const char *text, uint32_t length)
 {
@@ -41,18 +40,19 @@ static void fill_known(uint8_t *known, const struct known_key *keys, int count)
 void key_memory_init(struct key_memory *memory)
 {
 	*memory = (struct key_memory){.count = 1 + KEYS_KINDS};
-	fill_known(memory->known[KEYS_OF_EVENT], event_keys, KEY_COUNT);
-	fill_known(memory->known[KEYS_OF_ARGS], arg_keys, ARG_COUNT);
+	fill_known(memory->known[0], event_keys, KEY_COUNT);
+	fill_known(memory->known[1], arg_keys, ARG_COUNT);
 }
 
 static int find_known(
 	const struct key_memory *memory, enum key_object object, const char *text, uint32_t length)
 {
-	const uint8_t *known = memory->known[object];
+	const int kind = object != KEYS_OF_EVENT;
+	const uint8_t *known = memory->known[kind];
 	if (length == 0 || length >= KEY_BYTES)
 		return KEY_OTHER;
 	for (uint32_t at = slot_of(text, length); known[at]; at = (at + 1) % KEY_KNOWN_SLOTS) {
-		const struct known_key *key = &keys_of[object][known[at] - 1];
+		const struct known_key *key = &keys_of[kind][known[at] - 1];
 		if (key->length == length && memcmp(key->text, text, length) == 0)
 			return known[at] - 1;
 	}

@@ -15,15 +15,18 @@
 #include "read/known_bytes.h"
 
 #define KEY_KNOWN_SLOTS 128
-#define KEY_GUESS_COUNT 128 /* nor are more than these */
-#define KEY_GUESS_SLOTS 256
+#define KEY_GUESS_COUNT 255 /* nor are more than these */
+#define KEY_GUESS_SLOTS 512
 #define KEY_GUESS_TRIED 4
 
-/* The kinds of objects, each with keys of its own: enum event_key, enum event_arg. */
+/*
+ * The kinds of objects: events, with the keys of enum event_key, and the args of each class of
+ * events, with those of enum event_arg.
+ */
 enum key_object {
 	KEYS_OF_EVENT,
-	KEYS_OF_ARGS,
-	KEYS_KINDS
+	KEYS_OF_ARGS, /* plus the class: Kineto lays out each class's args in its own way */
+	KEYS_KINDS = KEYS_OF_ARGS + 13
 };
 
 /* What is none of the known keys. */
@@ -41,8 +44,9 @@ struct key_guess {
 };
 
 struct key_memory {
-	uint8_t known[KEYS_KINDS][KEY_KNOWN_SLOTS]; /* number + 1 by a hash; 0 is free */
-	uint8_t slot[KEY_GUESS_SLOTS];		    /* guesses by a hash; 0 is free */
+	/* Number + 1 of events' keys, and of args', by a hash; 0 is free. */
+	uint8_t known[2][KEY_KNOWN_SLOTS];
+	uint8_t slot[KEY_GUESS_SLOTS]; /* guesses by a hash; 0 is free */
 	uint32_t count;
 	/* Guess 0 fits nothing, the next stand for the beginnings of the kinds of objects. */
 	struct key_guess guess[KEY_GUESS_COUNT];
