@@ -1,6 +1,6 @@
 /*
- * What the training pays for an NVTX range and for a collective's events, with the notes of the
- * real collector, recording or not.  Printed, never asserted.
+ * What the training pays for an NVTX range, for a collective's events and for an API call's
+ * callbacks, with the notes of the real collector, recording or not.  Printed, never asserted.
  *
  * Usage: guest_cost COLLECTOR [CLIENT]; without a client, the functions are called from a table
  * made by hand, as NVTX calls them.
@@ -50,6 +50,31 @@ static void gather(void)
 	static const struct standin_group group = {
 		.calls = {{"AllGather", 1000, 9, "RING", "LL128"}}, .count = 1};
 	standin_group_run(&comm, &group);
+}
+
+/* Calls of a training step in turn, with the two callbacks of each; CUPTI's own share is left out.
+ */
+static void call(void)
+{
+	static const struct {
+		int domain; /* CUPTI's: 1 driver, 2 runtime */
+		uint32_t cbid;
+	} calls[] = {{2, 211}, {1, 652}, {2, 211}, {2, 147}, {2, 211}, {2, 370}, {2, 51}, {2, 211}};
+	static uint32_t correlation;
+	static int result;
+	const uint32_t i = correlation++ % (sizeof calls / sizeof *calls);
+	struct {
+		uint32_t site;
+		const void *function, *parameters;
+		const int *result;
+		const void *symbol, *context;
+		uint32_t context_id;
+		uint64_t *own;
+		uint32_t correlation;
+	} data = {.result = &result, .correlation = correlation};
+	collector->on_callback(NULL, calls[i].domain, calls[i].cbid, &data);
+	data.site = 1;
+	collector->on_callback(NULL, calls[i].domain, calls[i].cbid, &data);
 }
 
 /* The best of many short stretches: what others do on the machine only adds. */
@@ -119,8 +144,10 @@ int main(int argc, char **argv)
 		return 1;
 	standin_comm_init(&comm, &nccl, "fsdp", 1, 8, 0);
 	measure("a gather's events with the stand-in, not recorded", gather);
+	measure("a call's callbacks, not recorded", call);
 	collector->record(true);
 	measure("push and pop, recorded", push_and_pop);
 	measure("a gather's events with the stand-in, recorded", gather);
+	measure("a call's callbacks, recorded", call);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "collect/calls.h"
 #include "collect/collector.h"
 #include "collect/notes.h"
 
@@ -54,4 +55,4 @@ static uint64_t drain(void)
 
 extern const struct noted_collector noted_collector;
 __attribute__((visibility("default")))
-const struct noted_collector noted_collector = {record, drain};
+const struct noted_collector noted_collector = {record, drain, calls_on_callback};
