@@ -1,3 +1,7 @@
+/*
+ * The callbacks behind calls.h.  What a call costs here is two reads of the clock and little else:
+ * anything that can wait, the look-up of the call too, is the writer's.
+ */
 #include "collect/calls.h"
 
 #include <stdatomic.h>
@@ -16,7 +20,7 @@ static _Atomic uint32_t generation;
  * and only the outer one counts.  What ends without having been seen to begin (the callbacks came
  * on inside it) is not it.
  */
-static _Thread_local struct {
+static _Thread_local struct thread_call {
 	int64_t start_ns;
 	uint64_t launch_id;
 	uint32_t generation;
@@ -49,27 +53,19 @@ void calls_set_launch_id(uint64_t id)
 	own.launch_id = id;
 }
 
-static void put(const void *data)
+static void put(struct thread_call *mine, const void *data)
 {
-	const uint32_t call = wanted_call_find(
-		own.domain == CALLBACK_RUNTIME ? CALL_RUNTIME : CALL_DRIVER, own.cbid);
-	if (call == UINT32_MAX)
-		return;
-	if (own.tid == 0)
-		own.tid = (int32_t)gettid();
-	struct note note;
-	note.at_ns = own.start_ns;
-	note.tid = own.tid;
-	note.kind = NOTE_CALL;
-	note.text_length = 0;
-	note.call = (struct note_call){.end_ns = notes_now_ns(),
-		.external_id = own.launch_id,
-		.call = call,
-		.correlation = u32_at(data, CALLBACK_CORRELATION)};
+	if (mine->tid == 0)
+		mine->tid = (int32_t)gettid();
+	struct note_call call = {.end_ns = notes_now_ns(),
+		.external_id = mine->launch_id,
+		.correlation = u32_at(data, CALLBACK_CORRELATION),
+		.cbid = (uint16_t)mine->cbid,
+		.domain = mine->domain == CALLBACK_RUNTIME ? CALL_RUNTIME : CALL_DRIVER};
 	const void *result = pointer_at(data, CALLBACK_RETURN_VALUE);
 	if (result)
-		memcpy(&note.call.result, result, sizeof note.call.result);
-	notes_put(&note);
+		memcpy(&call.result, result, sizeof call.result);
+	notes_put_call(mine->start_ns, mine->tid, &call);
 }
 
 void calls_on_callback(void *user, int domain, uint32_t cbid, const void *data)
@@ -77,26 +73,30 @@ void calls_on_callback(void *user, int domain, uint32_t cbid, const void *data)
 	(void)user;
 	if ((domain != CALLBACK_DRIVER && domain != CALLBACK_RUNTIME) || !data)
 		return;
+	struct thread_call *mine = &own;
+	/* Opaque from here on: a compiler that knows it for a thread's own variable finds it anew
+	 * at each use, which is a call, since the library is loaded late. */
+	__asm__("" : "+r"(mine));
 	const uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
-	if (own.generation != now) {
-		own.generation = now;
-		own.domain = 0;
+	if (mine->generation != now) {
+		mine->generation = now;
+		mine->domain = 0;
 	}
-	const bool is_own = own.domain == (uint32_t)domain && own.cbid == cbid;
+	const bool is_own = mine->domain == (uint32_t)domain && mine->cbid == cbid;
 	if (u32_at(data, CALLBACK_SITE) != CALLBACK_SITE_EXIT) {
-		if (own.domain == 0) {
-			own.domain = (uint32_t)domain;
-			own.cbid = cbid;
-			own.depth = 0;
-			own.start_ns = notes_now_ns();
+		if (mine->domain == 0) {
+			mine->domain = (uint32_t)domain;
+			mine->cbid = cbid;
+			mine->depth = 0;
+			mine->start_ns = notes_now_ns();
 		} else if (is_own) {
-			own.depth++;
+			mine->depth++;
 		}
 		return;
 	}
-	if (!is_own || own.depth-- > 0)
+	if (!is_own || mine->depth-- > 0)
 		return;
 	if (collector_is_recording())
-		put(data);
-	own.domain = 0;
+		put(mine, data);
+	mine->domain = 0;
 }

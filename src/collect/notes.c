@@ -29,6 +29,7 @@ struct ring {
 	_Atomic uint32_t is_taken;
 	_Atomic uint64_t dropped;
 	_Atomic uint64_t written;	     /* bytes ever; moved by the thread */
+	uint64_t seen_taken;		     /* the thread's own: `taken` when it last looked */
 	_Alignas(64) _Atomic uint64_t taken; /* bytes ever; moved by the writer */
 	_Alignas(64) char bytes[RING_BYTES];
 };
@@ -37,7 +38,7 @@ static _Atomic(struct ring *) first_ring;
 static _Atomic uint32_t ring_count;
 static _Atomic uint64_t dropped_without_ring;
 static _Atomic bool is_inert;
-static _Atomic bool has_any, has_collective;
+static _Atomic bool has_collective;
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* its destructor gives the ring back */
 static bool has_key;
@@ -94,17 +95,19 @@ static struct ring *make_ring(void)
 
 static struct ring *find_ring(void)
 {
-	pthread_once(&key_once, make_key);
-	if (!has_key)
+	if (atomic_load_explicit(&is_inert, memory_order_relaxed))
 		return NULL;
-	struct ring *ring = take_left_ring();
-	if (!ring)
+	pthread_once(&key_once, make_key);
+	struct ring *ring = has_key ? take_left_ring() : NULL;
+	if (has_key && !ring)
 		ring = make_ring();
 	if (ring && pthread_setspecific(key, ring) != 0) {
 		give_back(ring);
 		ring = NULL;
 	}
 	own_ring = ring;
+	if (!ring)
+		atomic_fetch_add_explicit(&dropped_without_ring, 1, memory_order_relaxed);
 	return ring;
 }
 
@@ -121,49 +124,73 @@ static size_t size_of(const struct note *note, size_t *ret_head)
 	return (*ret_head + length_of(note) + 7) & ~(size_t)7;
 }
 
-bool notes_put(const struct note *note)
+/* Where the thread's next record of that size goes; NULL when it is dropped.  It is shown by
+ * moving `written` to *ret_written. */
+static char *find_room(struct ring *ring, size_t size, uint64_t *ret_written)
 {
-	if (atomic_load_explicit(&is_inert, memory_order_relaxed))
-		return false;
-	struct ring *ring = own_ring ? own_ring : find_ring();
-	if (!ring) {
-		atomic_fetch_add_explicit(&dropped_without_ring, 1, memory_order_relaxed);
-		return false;
-	}
-	size_t head;
-	const size_t size = size_of(note, &head);
 	uint64_t written = atomic_load_explicit(&ring->written, memory_order_relaxed);
-	const uint64_t taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
 	/* A record lies in one piece: where it doesn't fit before the end, the rest is skipped. */
 	const size_t left = RING_BYTES - (written & (RING_BYTES - 1));
 	const size_t skipped = left < size ? left : 0;
-	if (written - taken + skipped + size > RING_BYTES) {
-		atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
-		return false;
+	const uint64_t end = written + skipped + size;
+	/* The writer's line is fetched from its core only when the ring looks full. */
+	if (end - ring->seen_taken > RING_BYTES) {
+		ring->seen_taken = atomic_load_explicit(&ring->taken, memory_order_acquire);
+		if (end - ring->seen_taken > RING_BYTES) {
+			atomic_fetch_add_explicit(&ring->dropped, 1, memory_order_relaxed);
+			return NULL;
+		}
 	}
 	if (skipped) {
 		memset(ring->bytes + (written & (RING_BYTES - 1)), 0, sizeof(uint16_t));
 		written += skipped;
 	}
+	*ret_written = end;
+	return ring->bytes + (written & (RING_BYTES - 1));
+}
+
+bool notes_put(const struct note *note)
+{
+	struct ring *ring = own_ring ? own_ring : find_ring();
+	if (!ring)
+		return false;
+	size_t head;
+	uint64_t written;
+	const size_t size = size_of(note, &head);
+	char *to = find_room(ring, size, &written);
+	if (!to)
+		return false;
 	const struct kept kept = {.size = (uint16_t)size,
 		.kind = note->kind,
 		.text_length = length_of(note),
 		.tid = note->tid,
 		.at_ns = note->at_ns};
-	char *to = ring->bytes + (written & (RING_BYTES - 1));
 	memcpy(to, &kept, sizeof kept);
 	if (note->kind == NOTE_COLLECTIVE)
 		memcpy(to + sizeof kept, &note->collective, sizeof note->collective);
-	else if (note->kind == NOTE_CALL)
-		memcpy(to + sizeof kept, &note->call, sizeof note->call);
 	memcpy(to + head, note->text, kept.text_length);
-	atomic_store_explicit(&ring->written, written + size, memory_order_release);
+	atomic_store_explicit(&ring->written, written, memory_order_release);
 	/* Read first: a line that every thread writes would go from core to core. */
-	if (!atomic_load_explicit(&has_any, memory_order_relaxed))
-		atomic_store_explicit(&has_any, true, memory_order_relaxed);
 	if (note->kind == NOTE_COLLECTIVE &&
 		!atomic_load_explicit(&has_collective, memory_order_relaxed))
 		atomic_store_explicit(&has_collective, true, memory_order_relaxed);
+	return true;
+}
+
+bool notes_put_call(int64_t start_ns, int32_t tid, const struct note_call *call)
+{
+	const struct kept kept = {.size = (sizeof kept + sizeof *call + 7) & ~(size_t)7,
+		.kind = NOTE_CALL,
+		.tid = tid,
+		.at_ns = start_ns};
+	uint64_t written;
+	struct ring *ring = own_ring ? own_ring : find_ring();
+	char *to = ring ? find_room(ring, kept.size, &written) : NULL;
+	if (!to)
+		return false;
+	memcpy(to, &kept, sizeof kept);
+	memcpy(to + sizeof kept, call, sizeof *call);
+	atomic_store_explicit(&ring->written, written, memory_order_release);
 	return true;
 }
 
@@ -220,7 +247,10 @@ uint64_t notes_dropped(void)
 
 bool notes_have_any(void)
 {
-	return atomic_load_explicit(&has_any, memory_order_relaxed);
+	const struct ring *ring = atomic_load_explicit(&first_ring, memory_order_acquire);
+	while (ring && atomic_load_explicit(&ring->written, memory_order_relaxed) == 0)
+		ring = ring->next;
+	return ring != NULL;
 }
 
 bool notes_have_collective(void)
@@ -230,7 +260,6 @@ bool notes_have_collective(void)
 
 void notes_forget(void)
 {
-	atomic_store_explicit(&has_any, false, memory_order_relaxed);
 	atomic_store_explicit(&has_collective, false, memory_order_relaxed);
 	atomic_store_explicit(&first_ring, NULL, memory_order_relaxed);
 	atomic_store_explicit(&ring_count, 0, memory_order_relaxed);

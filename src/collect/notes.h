@@ -35,9 +35,10 @@ struct note_collective {
 struct note_call {
 	int64_t end_ns;
 	uint64_t external_id; /* of the launch that NCCL announced, 0 if none */
-	uint32_t call;	      /* in wanted_calls */
 	uint32_t correlation;
 	int32_t result;
+	uint16_t cbid;
+	uint8_t domain; /* enum call_domain */
 };
 
 struct note {
@@ -57,6 +58,9 @@ int64_t notes_now_ns(void);
 
 /* Leaves a note of the calling thread; false when it was dropped (no ring, or full). */
 bool notes_put(const struct note *note);
+
+/* The same for an API call: a step has more of them than of everything else together. */
+bool notes_put_call(int64_t start_ns, int32_t tid, const struct note_call *call);
 
 /* The writer's side: calls `visit` for every note left so far, each ring's in order. */
 void notes_drain(void (*visit)(void *context, const struct note *note), void *context);

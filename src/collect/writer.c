@@ -20,6 +20,7 @@
 
 #include "collect/cupti.h"
 #include "collect/cupti_buffers.h"
+#include "collect/cupti_calls.h"
 #include "collect/notes.h"
 #include "collect/records.h"
 #include "collect/writer_file.h"
@@ -115,10 +116,14 @@ static void write_facts(void)
 /* A call by callback is a record like CUPTI's own, and so is the launch it belongs to. */
 static void take_call(const struct note *note)
 {
+	/* Looked up here and not in the callback, whose time is the training's. */
+	const uint32_t call = wanted_call_find(note->call.domain, note->call.cbid);
+	if (call == UINT32_MAX)
+		return;
 	struct record record = {.kind = RECORD_CALL,
 		.call = {.start_ns = (uint64_t)note->at_ns,
 			.end_ns = (uint64_t)note->call.end_ns,
-			.call = note->call.call,
+			.call = call,
 			.thread = (uint32_t)note->tid,
 			.correlation = note->call.correlation,
 			.result = (uint32_t)note->call.result}};
