@@ -31,7 +31,7 @@ class Session:
     def __init__(self, torch, nvtx):
         windows = read_windows(os.environ.get("INQUEST_RECORD_STEPS"))
         has_flops = not os.environ.get("INQUEST_RECORD_NO_FLOPS")
-        self.ranges = Ranges(nvtx)
+        self.ranges = Ranges(nvtx, self.fail)
         self.steps = Steps(self.ranges, windows, FLOP_STEP if has_flops else None)
         self.steps.at_end = self.end_step
         self.memory, self.tokens = Memory(torch), Tokens(torch)
@@ -42,6 +42,7 @@ class Session:
         self.graph_task = torch._C._current_graph_task_id if self.has_graph_task else (
             lambda: 0 if local.recomputing else -1)
         self.regions = itertools.count(1)
+        self.module = getattr(getattr(torch, "nn", None), "Module", ())
         self.names = {}       # of modules, by id
         self.roots = weakref.WeakSet()
         self.is_dead = False
@@ -51,25 +52,11 @@ class Session:
         self.steps.on = False
         debug(repr(error))
 
-    # Ranges of the framework.
+    # Forward, backward, optimizer.
 
     def enter(self, text):
         """Opens a range where ranges are wanted; its level, 0 for none."""
-        if not self.steps.on:
-            return 0
-        try:
-            return self.ranges.push(text)
-        except Exception as error:
-            self.fail(error)
-            return 0
-
-    def leave(self, level):
-        try:
-            self.ranges.pop(level)
-        except Exception as error:
-            self.fail(error)
-
-    # Forward, backward, optimizer.
+        return self.ranges.push(text) if self.steps.on else 0
 
     def begin_forward(self, root, args, kwargs):
         """A root's forward pass that trains; 0 for any other, else end_forward must follow."""
@@ -165,70 +152,94 @@ class Session:
 
     def region(self, function):
         """`function` inside a range, the same one when it runs again in backward."""
-        if self.is_dead or hasattr(function, "_inquest_region"):
+        # A module answers for what it lacks only after a long search.
+        is_module = isinstance(function, self.module)
+        if self.is_dead or (not is_module and hasattr(function, "_inquest_region")):
             return function
         try:
-            return self._make_region(function)
+            return self._make_region(function, function if is_module else self._owner(function))
         except Exception as error:
             self.fail(error)
             return function
 
-    def _make_region(self, function):
+    def _owner(self, function):
         owner = getattr(function, "func", function)  # of a partial
-        owner = getattr(owner, "__self__", owner)    # of a bound method
+        return owner if isinstance(owner, self.module) else \
+            getattr(owner, "__self__", owner)  # of a bound method
+
+    def _make_region(self, function, owner):
         text = ":%d:%s" % (next(self.regions), self.names.get(id(owner), ""))
-        local, enter, leave = self.ranges.local, self.enter, self.leave
+        local, steps, graph_task = self.ranges.local, self.steps, self.graph_task
+        push, pop = self.ranges.push, self.ranges.pop
         # torch before 2.1 can't be asked; there a second run is taken for a recomputation.
         has_run = None if self.has_graph_task else []
 
         def run(*args, **kwargs):
-            if not self.steps.on:
+            if not steps.on:
                 return function(*args, **kwargs)
-            if self.graph_task() == -1 and not has_run:
+            if graph_task() == -1 and not has_run:
                 if has_run is not None:
                     has_run.append(True)
-                level = enter("inquest:checkpoint" + text)
+                level = push("inquest:checkpoint" + text)
                 try:
                     return function(*args, **kwargs)
                 finally:
-                    leave(level)
-            level = enter("inquest:recompute" + text)
+                    pop(level)
+            level = push("inquest:recompute" + text)
             local.recomputing += 1
             try:
                 return function(*args, **kwargs)
             finally:
                 local.recomputing -= 1
-                leave(level)
+                pop(level)
 
         run._inquest_region = True
         return run
 
 
 def _patch_record_function(session, torch):
+    """Most ranges of a step come this way, so what Ranges.push and pop do is done in line."""
     cls = torch.autograd.profiler.record_function
     enter, leave = cls.__enter__, cls.__exit__
+    steps, ranges = session.steps, session.ranges
 
     @functools.wraps(enter)
     def __enter__(self):
-        if self.name in ROOT_FORWARD:
+        name = self.name
+        if name in ROOT_FORWARD:
             self._inquest_forward = _begin_root(session)
-        if session.steps.on:
-            self._inquest_level = session.enter(self.name)
+        if steps.on:
+            try:
+                stack = ranges.local.open
+                ranges._push(name)
+                stack.append(name)
+                self._inquest_level = len(stack)
+            except Exception as error:
+                session.fail(error)
         return enter(self)
 
     @functools.wraps(leave)
-    def __exit__(self, *error):
+    def __exit__(self, kind, error, trace):
         try:
-            return leave(self, *error)
+            return leave(self, kind, error, trace)
         finally:
-            own = self.__dict__
-            if "_inquest_level" in own:
-                session.leave(own.pop("_inquest_level"))
-            if "_inquest_forward" in own:
-                forward = own.pop("_inquest_forward")
-                if forward:
-                    session.end_forward(forward)
+            level, forward = self._inquest_level, self._inquest_forward
+            if level:
+                self._inquest_level = 0
+                try:
+                    stack = ranges.local.open
+                    if len(stack) == level and not ranges.after_pop:
+                        stack.pop()
+                        ranges._pop()
+                    else:
+                        ranges.pop(level)
+                except Exception as failure:
+                    session.fail(failure)
+            if forward:
+                self._inquest_forward = 0
+                session.end_forward(forward)
 
+    cls._inquest_level = cls._inquest_forward = 0
     cls.__enter__, cls.__exit__ = __enter__, __exit__
 
 

@@ -19,28 +19,38 @@ class _Thread(threading.local):
 
 
 class Ranges:
-    def __init__(self, nvtx):
+    """`fail` is called with the error when push or pop fail; they don't raise."""
+
+    def __init__(self, nvtx, fail):
         self._push, self._pop, self.mark = nvtx.rangePushA, nvtx.rangePop, nvtx.markA
+        self._fail = fail
         self.local = _Thread()
         self.after_pop = None  # called with the stack after a pop, while a step is due to end
 
     def push(self, text):
-        """Opens a range; returns its level, which pop wants."""
-        stack = self.local.open
-        self._push(text)
-        stack.append(text)
-        return len(stack)
+        """Opens a range; returns its level, which pop wants, 0 if that failed."""
+        try:
+            stack = self.local.open
+            self._push(text)
+            stack.append(text)
+            return len(stack)
+        except Exception as error:
+            self._fail(error)
+            return 0
 
     def pop(self, level):
         """Closes the range of that level and what was left open inside it; 0 and less are none."""
         if level <= 0:
             return
-        stack = self.local.open
-        while len(stack) >= level:
-            stack.pop()
-            self._pop()
-        if self.after_pop:
-            self.after_pop(stack)
+        try:
+            stack = self.local.open
+            while len(stack) >= level:
+                stack.pop()
+                self._pop()
+            if self.after_pop:
+                self.after_pop(stack)
+        except Exception as error:
+            self._fail(error)
 
     def replace_outermost(self, old, text):
         """Closes `old`, if it is the outermost, and opens `text` there; the others stay open.
