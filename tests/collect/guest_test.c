@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,10 +32,24 @@ static void launch_once(const struct trainee *t)
 	launch_many(t, 1);
 }
 
+static _Atomic bool *has_launched; /* shared with the trainee */
+
 static void launch_and_wait(const struct trainee *t)
 {
 	launch_many(t, 100);
+	atomic_store(has_launched, true);
 	t->sleep_ms(60000);
+}
+
+/* Goes on when the launches are over, however slow the machine is. */
+static int train_until_launched(void (*body)(const struct trainee *trainee))
+{
+	atomic_store(has_launched, false);
+	const int pid = train_beside(body);
+	for (int ms = 0; ms < 20000 && !atomic_load(has_launched); ms++)
+		assert_int_equal(usleep(1000), 0);
+	assert_true(atomic_load(has_launched));
+	return pid;
 }
 
 static void wait_for_rows(int pid)
@@ -114,8 +129,7 @@ static void test_restart(void **state)
 static void test_sigterm(void **state)
 {
 	(void)state;
-	const int pid = train_beside(launch_and_wait);
-	usleep(300000);
+	const int pid = train_until_launched(launch_and_wait);
 	kill(pid, SIGTERM);
 	assert_int_equal(wait_for(pid), -SIGTERM);
 	assert_hundred("rank0.inq", false);
@@ -124,7 +138,7 @@ static void test_sigterm(void **state)
 static void test_sigkill(void **state)
 {
 	(void)state;
-	const int pid = train_beside(launch_and_wait);
+	const int pid = train_until_launched(launch_and_wait);
 	wait_for_rows(pid);
 	kill(pid, SIGKILL);
 	assert_int_equal(wait_for(pid), -SIGKILL);
@@ -165,9 +179,8 @@ static void test_sigterm_handled(void **state)
 {
 	(void)state;
 	signal(SIGTERM, exit_seven);
-	const int pid = train_beside(handled_before);
+	const int pid = train_until_launched(handled_before);
 	signal(SIGTERM, SIG_DFL);
-	usleep(300000);
 	kill(pid, SIGTERM);
 	assert_int_equal(wait_for(pid), 7);
 	assert_hundred("rank0.inq", false);
@@ -182,8 +195,7 @@ static void handled_after(const struct trainee *t)
 static void test_sigterm_handled_later(void **state)
 {
 	(void)state;
-	const int pid = train_beside(handled_after);
-	usleep(300000);
+	const int pid = train_until_launched(handled_after);
 	kill(pid, SIGTERM);
 	assert_int_equal(wait_for(pid), 7);
 	assert_hundred("rank0.inq", false);
@@ -538,6 +550,10 @@ static void test_rank_dies(void **state)
 
 int main(int argument_count, char **arguments)
 {
+	has_launched = mmap(NULL, sizeof *has_launched, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (has_launched == MAP_FAILED)
+		return 2;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_not_asked, trainee_set_up),
 		cmocka_unit_test_setup(test_no_gpu_work, trainee_set_up),
