@@ -12,8 +12,13 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define RING_BYTES (1u << 20) /* 10,000 notes and more; pages that are never used cost nothing */
 #define MAX_RINGS  1024u
+#define BUSY_BYTES (1u << 16) /* a thread that has left as much will use the whole ring */
 
 /* A note as it lies in the ring, before its collective and its text; size 0: go on at the start. */
 struct kept {
@@ -31,6 +36,7 @@ struct ring {
 	_Atomic uint64_t written;	     /* bytes ever; moved by the thread */
 	uint64_t seen_taken;		     /* the thread's own: `taken` when it last looked */
 	_Alignas(64) _Atomic uint64_t taken; /* bytes ever; moved by the writer */
+	bool is_faulted_in;		     /* the writer's own */
 	_Alignas(64) char bytes[RING_BYTES];
 };
 
@@ -220,6 +226,18 @@ static size_t visit_one(
 	return kept.size;
 }
 
+/* A page's first touch takes as long as twenty notes, so on a busy ring the writer's is the first.
+ * In pieces, because the process's mappings are locked meanwhile; before Linux 5.14 it does
+ * nothing. */
+static void fault_in(struct ring *ring)
+{
+	const size_t piece = BUSY_BYTES;
+	ring->is_faulted_in = true;
+	for (size_t at = 0; at < sizeof *ring; at += piece)
+		(void)madvise((char *)ring + at,
+			at + piece < sizeof *ring ? piece : sizeof *ring - at, MADV_POPULATE_WRITE);
+}
+
 void notes_drain(void (*visit)(void *context, const struct note *note), void *context)
 {
 	struct ring *ring = atomic_load_explicit(&first_ring, memory_order_acquire);
@@ -227,6 +245,8 @@ void notes_drain(void (*visit)(void *context, const struct note *note), void *co
 		/* Only up to here, or a busy thread would never let the writer go on. */
 		const uint64_t end = atomic_load_explicit(&ring->written, memory_order_acquire);
 		uint64_t at = atomic_load_explicit(&ring->taken, memory_order_relaxed);
+		if (!ring->is_faulted_in && end >= BUSY_BYTES)
+			fault_in(ring);
 		while (at < end) {
 			const uint64_t place = at & (RING_BYTES - 1);
 			const size_t size = visit_one(ring->bytes + place, visit, context);
