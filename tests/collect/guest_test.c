@@ -340,7 +340,8 @@ static void fill_the_disk(const struct trainee *t)
 		t->sleep_ms(20);
 	}
 	/* Given up: nothing is enabled any more. */
-	t->sleep_ms(700);
+	for (int i = 0; i < 200 && t->cupti->is_enabled(10); i++)
+		t->sleep_ms(100);
 	if (t->cupti->is_enabled(10))
 		_exit(9);
 }
