@@ -208,11 +208,8 @@ static bool is_perturbed(const struct ranks *ranks, uint32_t rank, uint32_t own_
 	return false;
 }
 
-static void choose_steps(
-	const struct ranks *ranks, const struct tally *tally, struct breakdown *ret)
+static void mark_usable(const struct ranks *ranks, struct breakdown *ret)
 {
-	bool any_closed = false;
-	int64_t wall_ns = 0, starved_ns = 0;
 	for (uint32_t s = 0; s < ranks->step_count; s++) {
 		bool closed = true, empty = false;
 		for (uint32_t r = 0; r < ranks->count; r++) {
@@ -222,30 +219,50 @@ static void choose_steps(
 				is_perturbed(ranks, r, own);
 		}
 		ret->path[s].used = closed && !empty && ret->path[s].wall_ns > 0;
-		any_closed = any_closed || ret->path[s].used;
-	}
-	for (uint32_t s = 0; s < ranks->step_count; s++) {
-		if (!any_closed)
-			ret->path[s].used = ret->path[s].wall_ns > 0;
-		else if (!ret->path[s].used)
-			diag_add(&ret->diag, DIAG_OPEN_WINDOW, 1, -1);
 		ret->path_used += ret->path[s].used;
-		if (!ret->path[s].used)
+	}
+}
+
+/* How much of the used steps waits for the host. */
+static double starved_frac(
+	const struct ranks *ranks, const struct tally *tally, const struct breakdown *run)
+{
+	int64_t wall_ns = 0, starved_ns = 0;
+	for (uint32_t s = 0; s < ranks->step_count; s++) {
+		if (!run->path[s].used)
 			continue;
-		wall_ns += ret->path[s].wall_ns;
+		wall_ns += run->path[s].wall_ns;
 		for (uint32_t k = 0; k < STARVE_COUNT; k++)
 			starved_ns += tally->steps[s].starved_ns[k];
 	}
-	ret->starved_frac = wall_ns ? (double)starved_ns / (double)wall_ns : 0;
-	ret->launch_bound = ranks->count > 1 && ret->starved_frac > LAUNCH_BOUND_FRAC;
-	if (!ret->launch_bound)
-		return;
-	diag_set(&ret->diag, DIAG_LAUNCH_BOUND, 1);
-	if (ret->path_used >= 3 && ret->path[0].used) {
+	return wall_ns ? (double)starved_ns / (double)wall_ns : 0;
+}
+
+static void choose_steps(
+	const struct ranks *ranks, const struct tally *tally, struct breakdown *ret)
+{
+	mark_usable(ranks, ret);
+	if (!ret->path_used) {
+		/* Better than nothing: windows that are not closed. */
+		for (uint32_t s = 0; s < ranks->step_count; s++) {
+			ret->path[s].used = ret->path[s].wall_ns > 0;
+			ret->path_used += ret->path[s].used;
+		}
+	} else if (ret->path_used < ranks->step_count) {
+		diag_add(&ret->diag, DIAG_OPEN_WINDOW, ranks->step_count - ret->path_used, -1);
+	}
+	const bool can_tell = ranks->count > 1;
+	ret->starved_frac = starved_frac(ranks, tally, ret);
+	if (can_tell && ret->starved_frac > LAUNCH_BOUND_FRAC && ret->path_used >= 3 &&
+		ret->path[0].used) {
 		ret->path[0].used = false;
 		ret->path_used--;
 		diag_set(&ret->diag, DIAG_WARMUP_LEFT_OUT, 1);
+		ret->starved_frac = starved_frac(ranks, tally, ret);
 	}
+	ret->launch_bound = can_tell && ret->starved_frac > LAUNCH_BOUND_FRAC;
+	if (ret->launch_bound)
+		diag_set(&ret->diag, DIAG_LAUNCH_BOUND, 1);
 }
 
 /* --- from the tally to the results --- */

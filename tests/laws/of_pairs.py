@@ -25,6 +25,21 @@ def causes_sum(bench, names):
            f"causes sum to {total} ns, the difference is {answer['delta_ns']['mean']} ns")
 
 
+def pair_starved(bench, names):
+    """The share that waits for the host is that of the used steps of the path."""
+    for row, name in zip(verdict_of(bench, names)["runs"], names):
+        if "launch_bound" not in row:
+            continue
+        run = bench.tool.breakdown(bench.run(name))
+        used = {step["name"] for step in run["ranks"][0]["steps"] if step["used"]}
+        steps = [step for step in run["path"]["steps"] if step["name"] in used]
+        starved = sum(part["ns"] for step in steps for part in step["parts"]
+                      if part["state"] == "starved")
+        share = starved / sum(step["wall_ns"] for step in steps)
+        within(f"starved_frac of {name}", row["launch_bound"]["starved_frac"], share - 1e-6,
+               share + 1e-6)
+
+
 def pair_delta(bench, pair, names):
     within("the difference", verdict_of(bench, names)["delta_ns"]["mean"] / MS, *pair["delta"],
            "ms")
@@ -144,6 +159,7 @@ def prove_pairs(bench):
             continue
         role = dict(zip(("base", "checkpointed"), names))
         bench.check(f"{label}: causes sum", causes_sum, bench, names)
+        bench.check(f"{label}: starved share", pair_starved, bench, names)
         bench.check_schema(f"{label}: schema", "verdict", *map(bench.run, names))
         if "delta" in pair:
             bench.check(f"{label}: difference", pair_delta, bench, pair, names)
