@@ -269,8 +269,11 @@ static void describe_model(
 	facts->has_compiled = rank->phases.compiled_ops != 0;
 	for (uint32_t r = 0; r < ranks->count; r++) {
 		const struct host_steps *steps = &ranks->items[r].phases.steps;
-		facts->host_events += (double)ranks->items[r].trace->host_event_count /
-				      (steps->count ? steps->count : 1) / ranks->count;
+		const struct trace *trace = ranks->items[r].trace;
+		if (trace->source == SOURCE_KINETO)
+			facts->host_events += (double)trace->host_event_count /
+					      (steps->count ? steps->count : 1) / ranks->count;
+		facts->has_stacks = facts->has_stacks || trace->has.stacks;
 	}
 }
 

@@ -56,7 +56,9 @@ struct run_facts {
 	uint32_t kernel_count;
 	struct call_use *calls; /* by name */
 	uint32_t call_count;
-	double host_events; /* a step's, mean over ranks: what the profiler had to record */
+	double host_events; /* a step's, mean over ranks: what torch.profiler had to record; 0 where
+			       something else recorded */
+	bool has_stacks;    /* Python's among them */
 
 	const char *gpu;
 	int64_t gpu_memory_bytes;   /* NULL_I64 if unknown */

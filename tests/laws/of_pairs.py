@@ -40,6 +40,16 @@ def pair_starved(bench, names):
                share + 1e-6)
 
 
+def inflation(bench, name):
+    """What the profiler added to a launch-bound step lies in the range that is printed."""
+    row = verdict_of(bench, (name, name))["runs"][0]
+    expect("launch_bound" in row, "it is not launch-bound")
+    truth = bench.truth[name]["ranks"].values()
+    alone = max(rank["unprofiled_step_ms_back_to_back"] for rank in truth)
+    low, high = (ns / MS for ns in row["launch_bound"]["profiler_cost_ns"])
+    within("what the profiler added", row["traced_step_ns"] / MS - alone, low, high, "ms")
+
+
 def pair_delta(bench, pair, names):
     within("the difference", verdict_of(bench, names)["delta_ns"]["mean"] / MS, *pair["delta"],
            "ms")
@@ -198,6 +208,11 @@ def prove_verdicts(bench):
         bench.check(label, verdict_word, bench, names, objective, options, word, code)
         said = options_of(bench, names, objective, options)
         bench.check_schema(f"{label}: schema", "verdict", *map(bench.run, names), *said)
+    for name in tables.LAUNCH_BOUND:
+        if bench.have(name):
+            bench.check(f"profiler's cost {name}", inflation, bench, name)
+        else:
+            bench.skip(f"profiler's cost {name}", "no shared traces")
     for names in tables.NOT_COMPARABLE:
         label = f"not comparable {' '.join(names)}"
         if bench.have(*names):

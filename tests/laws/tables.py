@@ -86,6 +86,12 @@ VERDICTS = [
 ]
 
 # Two runs that no split can compare: other models.
+# The host can't keep up with the GPU there.
+LAUNCH_BOUND = ["f1_none", "f1_ac_block", "f1_ac_block_reentrant_outside", "f2_none",
+                "f2_none_compile", "f2_none_mb4", "f2_none_accum2", "f2_none_noreshard",
+                "f2_none_root", "f2_ac_block", "f2_ac_block_compile", "f2_ac_block_reentrant",
+                "press_none_a", "press_ac_a", "stack_ac_block", "steps8_none", "steps8_ac_block"]
+
 NOT_COMPARABLE = [("big_none", "f2_ac_block"), ("f2_none", "steps8_ac_block")]
 
 # Recordings of others: what `info` answers, and whether a breakdown is to be had of them.
