@@ -5,21 +5,27 @@
  * once. The hook and include/inquest/mark.h speak to the collector through NVTX, in the default
  * domain, with texts that begin with "inquest:" (a plain NVTX viewer shows them as ranges):
  *
- *   push/pop ranges, on the thread that does the work:
- *     inquest:step:N                 optimizer step N, from the end of the step before
- *     inquest:forward                a forward pass (one a micro-batch)
- *     inquest:backward               a backward call, on the thread that called it
- *     inquest:optimizer              optimizer.step
- *     inquest:checkpoint:R:NAME      the forward of checkpoint region R (a number; NAME may be
- * empty) inquest:recompute:R:NAME       its recomputation any other text, e.g. "FSDP::all_gather
- * (layers.3)": a range of the framework, kept as it is marks: inquest:value:NAME:NUMBER      a
- * number of the step at hand: peak_allocated_bytes, peak_reserved_bytes, alloc_retries, tokens (one
- * rank's), micro_batch, sequence_length, forward_flop, recompute_flop, backward_flop,
- *                                    flop_counted (1 in the step whose FLOPs were counted: slower)
+ * Push/pop ranges, on the thread that does the work:
+ *
+ * - inquest:step:N: optimizer step N, from the end of the step before
+ * - inquest:forward: a forward pass (one a micro-batch)
+ * - inquest:backward: a backward call, on the thread that called it
+ * - inquest:optimizer: optimizer.step
+ * - inquest:checkpoint:R:NAME: the forward of checkpoint region R (a number; NAME may be empty)
+ * - inquest:recompute:R:NAME: its recomputation
+ * - any other text, e.g. "FSDP::all_gather (layers.3)": a range of the framework, kept as it is
+ *
+ * Marks:
+ *
+ * - inquest:value:NAME:NUMBER: a number of the step at hand: peak_allocated_bytes,
+ *   peak_reserved_bytes, alloc_retries, tokens (one rank's), micro_batch, sequence_length,
+ *   forward_flop, recompute_flop, backward_flop, flop_counted (1 in the step whose FLOPs were
+ *   counted: slower)
  *
  * In the file: markers become rows of `marker` (kind by enum marker_kind, region, name, value), and
  * every push/pop range, markers too, becomes a row of `host_op` with kind annotation, so that the
- * analyzer walks one stack.  Values become `marker` rows of kind other with name and value.
+ * analyzer walks one stack; there N and R are left out, since texts with numbers never end.  Values
+ * become `marker` rows of kind other with name and value.
  */
 #pragma once
 

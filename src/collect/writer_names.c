@@ -1,6 +1,6 @@
 /*
  * An open hash table of the texts in the file.  Texts are kept for as long as the process lives:
- * there are some thousands.
+ * kernels and the like are some thousands, and texts of ranges are limited.
  */
 #include "collect/writer_names.h"
 
@@ -12,6 +12,7 @@
 
 #define MAX_BYTES   4096u /* mangled names of kernels are hundreds of bytes long */
 #define SHOWN_SLOTS 4096u
+#define MAX_RANGES  100000u /* texts, after which no more of ranges are taken in */
 
 struct name {
 	char *text;
@@ -109,7 +110,8 @@ static uint32_t add(const char *text, size_t length, uint64_t hash, uint32_t at)
 	return name_count++;
 }
 
-static uint32_t find_or_add(const char *text, size_t length)
+/* `instead`, if that isn't NULL, is added where the text isn't known. */
+static uint32_t find_or_add(const char *text, size_t length, const char *instead)
 {
 	/* Half of the slots at most are taken. */
 	if (name_count == name_capacity && !grow())
@@ -122,15 +124,25 @@ static uint32_t find_or_add(const char *text, size_t length)
 			memcmp(name->text, text, length) == 0)
 			return slots[at] - 1;
 	}
-	return add(text, length, hash, at);
+	return instead ? find_or_add(instead, strlen(instead), NULL) : add(text, length, hash, at);
+}
+
+static uint32_t put(const char *text, size_t length, const char *instead)
+{
+	char cleaned[MAX_BYTES];
+	if (name_count == 0)
+		find_or_add("", 0, NULL);
+	return find_or_add(cleaned, clean(text, length, cleaned), instead);
 }
 
 uint32_t names_put(const char *text, size_t length)
 {
-	char cleaned[MAX_BYTES];
-	if (name_count == 0)
-		find_or_add("", 0);
-	return find_or_add(cleaned, clean(text, length, cleaned));
+	return put(text, length, NULL);
+}
+
+uint32_t names_put_range(const char *text, size_t length)
+{
+	return put(text, length, name_count < MAX_RANGES ? NULL : "(one of too many texts)");
 }
 
 uint32_t names_put_text(const char *text)

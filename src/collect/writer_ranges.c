@@ -5,6 +5,7 @@
 #include "collect/writer_ranges.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,23 +71,39 @@ static int64_t take_number(const char **text, char end)
 	return value;
 }
 
-/* What a range's text marks. */
-static struct marker marker_of(const char *text)
+/* The text without what stands from `number` to `rest`: numbers go up for as long as training runs,
+ * and are in the marker. */
+static uint32_t put_without_number(const char *text, const char *number, const char *rest)
+{
+	char short_text[NOTE_TEXT_MAX + 1];
+	snprintf(short_text, sizeof short_text, "%.*s%s", (int)(number - text), text, rest);
+	return names_put_text(short_text);
+}
+
+/* What a range's text marks; `ret_name_id` gets the range's own name. */
+static struct marker marker_of(const struct note *note, uint32_t *ret_name_id)
 {
 	struct marker marker = {.kind = NO_MARKER, .region = FILE_NULL, .value = FILE_NULL};
-	if (!take_prefix(&text, INQUEST_MARK_PREFIX))
+	const char *text = note->text;
+	if (!take_prefix(&text, INQUEST_MARK_PREFIX)) {
+		*ret_name_id = names_put_range(note->text, note->text_length);
 		return marker;
+	}
 	const char *name = text;
+	const char *number = NULL;
 	if (take_prefix(&text, "step:")) {
 		marker.kind = MARKER_STEP;
+		number = text;
 		marker.value = take_number(&text, '\0');
 		name = "step";
 	} else if (take_prefix(&text, "checkpoint:")) {
 		marker.kind = MARKER_CHECKPOINT;
+		number = text;
 		marker.region = take_number(&text, ':');
 		name = text;
 	} else if (take_prefix(&text, "recompute:")) {
 		marker.kind = MARKER_RECOMPUTE;
+		number = text;
 		marker.region = take_number(&text, ':');
 		name = text;
 	} else {
@@ -95,7 +112,9 @@ static struct marker marker_of(const char *text)
 			      : strcmp(text, "optimizer") == 0 ? MARKER_OPTIMIZER
 							       : MARKER_OTHER;
 	}
-	marker.name_id = names_put_text(name);
+	marker.name_id = names_put_range(name, strlen(name));
+	*ret_name_id = number ? put_without_number(note->text, number, text)
+			      : names_put_range(note->text, note->text_length);
 	return marker;
 }
 
@@ -127,9 +146,9 @@ static void push(struct stack *stack, const struct note *note)
 		stack->beyond++;
 		return;
 	}
-	stack->ranges[stack->depth++] = (struct range){.start_ns = note->at_ns,
-		.name_id = names_put(note->text, note->text_length),
-		.marker = marker_of(note->text)};
+	struct range *range = &stack->ranges[stack->depth++];
+	range->start_ns = note->at_ns;
+	range->marker = marker_of(note, &range->name_id);
 }
 
 static void close_top(struct stack *stack, uint32_t thread, int64_t end_ns, int64_t base_ns)
@@ -153,14 +172,15 @@ static void mark(const struct note *note, uint32_t thread, int64_t base_ns)
 	if (!take_prefix(&text, INQUEST_MARK_PREFIX))
 		return;
 	const int64_t at = note->at_ns - base_ns;
-	uint32_t name_id = names_put_text(text);
+	size_t length = strlen(text);
 	int64_t value = FILE_NULL;
 	if (take_prefix(&text, "value:")) {
 		const char *colon = strrchr(text, ':');
 		const char *number = colon ? colon + 1 : "";
 		value = take_number(&number, '\0');
-		name_id = names_put(text, colon ? (size_t)(colon - text) : strlen(text));
+		length = colon ? (size_t)(colon - text) : strlen(text);
 	}
+	const uint32_t name_id = names_put_range(text, length);
 	FILE_ADD(FILE_MARKER, at, at, FILE_NULL, value, thread, name_id, MARKER_OTHER);
 }
 

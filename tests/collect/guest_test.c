@@ -299,7 +299,7 @@ static void test_fork(void **state)
 	assert_false(is_recorded("rank0-2.inq"));
 	assert_hundred("rank0.inq", false);
 	recorded_open(&r, "rank0.inq");
-	assert_sql(&r, "inquest:step:1",
+	assert_sql(&r, "inquest:step:",
 		"SELECT group_concat(s.value) FROM host_op JOIN string AS s ON s.id = name_id");
 	recorded_close(&r);
 }

@@ -108,6 +108,44 @@ static void test_threads_and_windows(void **state)
 	recorded_close(&r);
 }
 
+/* As a hook does in 1,000 steps of 16 regions, and a program whose ranges say what second it is. */
+static void never_twice(const struct trainee *t)
+{
+	launch_many(t, 1);
+	for (int i = 0; i < 16000; i++) {
+		char text[48];
+		snprintf(text, sizeof text, "inquest:%s:%d:layers.%d",
+			i % 2 ? "recompute" : "checkpoint", i, i % 8);
+		t->push(text);
+		t->pop();
+		if (i % 1000 == 0)
+			t->sleep_ms(100);
+	}
+	for (int i = 0; i < 110000; i++) {
+		char text[48];
+		snprintf(text, sizeof text, "second %d", i);
+		t->push(text);
+		t->pop();
+		if (i % 2000 == 0)
+			t->sleep_ms(100);
+	}
+}
+
+/* The writer keeps every text, so their number must end. */
+static void test_many_texts(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(never_twice, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "8", "SELECT count(*) FROM string WHERE value LIKE 'inquest:%'");
+	assert_true(sql_number(&r, "SELECT count(DISTINCT region) FROM marker") > 10000);
+	assert_in_range(sql_number(&r, "SELECT count(*) FROM string"), 100000, 100010);
+	assert_true(sql_number(&r, "SELECT count(*) FROM host_op JOIN string AS s ON s.id = name_id"
+				   " WHERE s.value = '(one of too many texts)'") > 0);
+	recorded_close(&r);
+}
+
 static void launch_for_a_while(const struct trainee *t)
 {
 	for (int i = 0; i < 20; i++) {
@@ -135,6 +173,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test_setup(test_flood, trainee_set_up),
 		cmocka_unit_test_setup(test_threads, trainee_set_up),
 		cmocka_unit_test_setup(test_threads_and_windows, trainee_set_up),
+		cmocka_unit_test_setup(test_many_texts, trainee_set_up),
 		cmocka_unit_test_setup(test_after_and_for, trainee_set_up),
 	};
 	if (argument_count != 3 && argument_count != 4)
