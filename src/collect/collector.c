@@ -127,7 +127,6 @@ static int32_t number_of(const char *const *names, size_t count)
 
 static void start(void)
 {
-	static const char *const ranks[] = INQUEST_RANK_ENVS, *const worlds[] = INQUEST_WORLD_ENVS;
 	const char *parent = getenv(INQUEST_ENV_PARENT), *folder = getenv(INQUEST_ENV_DIR);
 	const char *steps = getenv(INQUEST_ENV_STEPS);
 	if (!parent || !*parent || !folder || *folder != '/' || strlen(folder) >= sizeof dir ||
@@ -139,8 +138,6 @@ static void start(void)
 	}
 	strcpy(dir, folder);
 	setup.dir = dir;
-	setup.rank = number_of(ranks, sizeof ranks / sizeof *ranks);
-	setup.world_size = number_of(worlds, sizeof worlds / sizeof *worlds);
 	show_symbols();
 	atomic_store(&state, STATE_LISTENING);
 	pthread_mutex_lock(&switch_lock);
@@ -199,10 +196,19 @@ static void at_exit(void)
 	guest_release_term();
 }
 
+/* Not before CUDA is used: a program that starts its ranks itself tells each its number late. */
+static void take_rank(void)
+{
+	static const char *const ranks[] = INQUEST_RANK_ENVS, *const worlds[] = INQUEST_WORLD_ENVS;
+	setup.rank = number_of(ranks, sizeof ranks / sizeof *ranks);
+	setup.world_size = number_of(worlds, sizeof worlds / sizeof *worlds);
+}
+
 static void start_cuda(void)
 {
 	if (atomic_load(&state) != STATE_LISTENING)
 		return;
+	take_rank();
 	if (!cupti_begin(no_cupti, sizeof no_cupti))
 		setup.no_cupti = no_cupti;
 	setup.tick = on_tick;

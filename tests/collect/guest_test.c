@@ -112,6 +112,16 @@ static void test_no_rank(void **state)
 	assert_true(is_recorded(name));
 }
 
+/* As torch.multiprocessing's examples do, after torch was imported. */
+static void test_late_rank(void **state)
+{
+	(void)state;
+	unsetenv("RANK");
+	setenv("TRAINEE_LATE_RANK", "3", 1);
+	train(launch_once, 0);
+	assert_true(is_recorded("rank3.inq"));
+}
+
 static void test_restart(void **state)
 {
 	(void)state;
@@ -560,6 +570,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test_setup(test_not_asked, trainee_set_up),
 		cmocka_unit_test_setup(test_no_gpu_work, trainee_set_up),
 		cmocka_unit_test_setup(test_no_rank, trainee_set_up),
+		cmocka_unit_test_setup(test_late_rank, trainee_set_up),
 		cmocka_unit_test_setup(test_restart, trainee_set_up),
 		cmocka_unit_test_setup(test_sigterm, trainee_set_up),
 		cmocka_unit_test_setup(test_sigterm_at_exit, trainee_set_up),

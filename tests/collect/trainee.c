@@ -117,7 +117,7 @@ int trainee_set_up(void **state)
 	(void)state;
 	static const char *const unset[] = {"STANDIN_CUPTI_TAKEN", "INQUEST_RECORD_STEPS",
 		"INQUEST_RECORD_AFTER", "INQUEST_RECORD_FOR", "SLURM_PROCID", "SLURM_NTASKS",
-		"TRAINEE_WITHOUT_CUDA"};
+		"TRAINEE_WITHOUT_CUDA", "TRAINEE_LATE_RANK"};
 	clear_folder();
 	for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
 		unsetenv(unset[i]);
@@ -164,6 +164,8 @@ static int live(void (*body)(const struct trainee *trainee))
 	if (!trainee.cupti || !nvtx || !cuda)
 		return 101;
 	(void)nvtx(export_table);
+	if (getenv("TRAINEE_LATE_RANK"))
+		setenv("RANK", getenv("TRAINEE_LATE_RANK"), 1);
 	if (!getenv("TRAINEE_WITHOUT_CUDA") && (cuda() != 1 || cuda() != 1))
 		return 102;
 	body(&trainee);

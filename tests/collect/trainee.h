@@ -1,7 +1,8 @@
 /*
  * A training process for tests: forked, with the environment that `inquest record` would set and
  * the stand-in for libcupti, it loads the collector as CUDA does and then does what the case says.
- * With TRAINEE_WITHOUT_CUDA in the environment CUDA loads another tool, and NVTX alone loads ours.
+ * With TRAINEE_WITHOUT_CUDA in the environment CUDA loads another tool, and NVTX alone loads ours;
+ * TRAINEE_LATE_RANK is the rank that it is told between the two.
  */
 #pragma once
 
