@@ -186,9 +186,9 @@ static void at_exit(void)
 	if (atomic_load(&state) == STATE_RUNNING) {
 		writer_ask(WRITER_FINISH);
 		if (!writer_wait(EXIT_LIMIT_NS))
-			fputs("inquest: recording is cut: its last rows were not written in time "
-			      "at exit\n",
-				stderr);
+			fprintf(stderr,
+				"inquest: recording is cut: its last rows were not written in time "
+				"at exit\n");
 	}
 	/* Our handler may be what woke the program up to exit: it must not look as if it had ended
 	 * by itself. */

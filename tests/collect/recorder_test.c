@@ -297,6 +297,40 @@ static void test_ranges(void **state)
 	recorded_close(&r);
 }
 
+/* A graph is launched twice: two calls, and the same nodes each time. */
+static void replay(const struct trainee *t)
+{
+	for (int i = 0; i < 2; i++) {
+		const int64_t now = t->now_ns();
+		const uint32_t id = t->cupti->call(false, 311, now, now + 5);
+		for (uint32_t node = 0; node < 30; node++)
+			t->cupti->graph_kernel(id, 7,
+				node % 10 ? "gemm" : "ncclDevKernel_AllGather",
+				now + 10 + 100 * node, now + 90 + 100 * node, 500 + node);
+		t->sleep_ms(10);
+	}
+}
+
+static void test_graphs(void **state)
+{
+	(void)state;
+	struct recorded r;
+	train(replay, 0);
+	recorded_open(&r, "rank0.inq");
+	assert_sql(&r, "60 30 2",
+		"SELECT concat_ws_(count(*), count(DISTINCT graph_node), count(DISTINCT "
+		"correlation))"
+		" FROM gpu_op");
+	assert_sql(&r, "2 cudaGraphLaunch",
+		"SELECT concat_ws_(count(*), s.value) FROM api_call"
+		" JOIN string AS s ON s.id = name_id");
+	assert_sql(&r, "60", "SELECT count(*) FROM gpu_op JOIN api_call USING (correlation)");
+	assert_sql(&r, "0", "SELECT count(*) FROM diagnostic");
+	assert_readable(&r, "\"gpu_ops\": 60");
+	assert_readable(&r, "\"diagnostics\": [");
+	recorded_close(&r);
+}
+
 static void many_steps(const struct trainee *t)
 {
 	static const char *const names[] = {
@@ -431,6 +465,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test_setup(test_records_12, trainee_set_up),
 		cmocka_unit_test_setup(test_waits, trainee_set_up),
 		cmocka_unit_test_setup(test_collectives, trainee_set_up),
+		cmocka_unit_test_setup(test_graphs, trainee_set_up),
 		cmocka_unit_test_setup(test_ranges, trainee_set_up),
 		cmocka_unit_test_setup(test_windows, trainee_set_up),
 		/* With callbacks only: */

@@ -180,6 +180,20 @@ EXPLAINED = {"src/trace/words.h": ["STATES", "STARVE_REASONS"],
              "src/verdict/verdict.h": ["OBJECTIVES", "VERDICTS", "ROLES"]}
 
 
+# In somebody else's process: stdout and the process's end are theirs.
+FOREIGN = re.compile(r"\b(v?f?printf|f?puts|f?putc|putchar|perror|psignal|_?_?exit|_Exit|abort|assert)\s*\(")
+
+
+def good_guest():
+    for path in c_files("src/collect"):
+        text = re.sub(r"/\*.*?\*/", lambda match: "\n" * match[0].count("\n"), path.read_text(),
+                      flags=re.S)
+        for number, line in enumerate(text.split("\n"), 1):
+            code = line.replace("fprintf(stderr", "")
+            if FOREIGN.search(code) or "stdout" in code:
+                yield f"{short(path)}:{number}: {code.strip()}"
+
+
 def explained():
     readme = (ROOT / "README.md").read_text().lower()
     for name, lists in EXPLAINED.items():
@@ -312,6 +326,7 @@ def main():
     tap.rule("each source includes its own header first", own_header_first())
     tap.rule("files are of readable length", lengths(tap))
     tap.rule("no machine's paths, no notes of work left, clean lines", words())
+    tap.rule("the recorder neither prints on stdout nor ends the process", good_guest())
     tap.rule("the README explains the words", explained())
     tap.rule("the README shows what the demo prints", demo_shown())
     tap.rule("every expected output has its case", golden_orphans())
