@@ -10,8 +10,8 @@
 uint32_t names_put(const char *text, size_t length);
 uint32_t names_put_text(const char *text); /* NULL is the empty text, 0 */
 
-/* The same for the text of a range or a mark.  Some programs never say the same one twice, and train
- * for weeks: after 100,000 texts each new one is "(one of too many texts)". */
+/* The same for the text of a range or a mark.  Some programs never say the same one twice, and
+ * train for weeks: after 100,000 texts each new one is "(one of too many texts)". */
 uint32_t names_put_range(const char *text, size_t length);
 
 /* The same for a text whose owner shows it again and again at one address. */
