@@ -295,6 +295,12 @@ bool json_read_text(struct json_scan *scan, struct json_text *ret)
 	return read_text(scan, !scan->is_in_array, ret);
 }
 
+/* The bytes that must be there behind a number to know that it ends: "inf" may be "infinity". */
+static ptrdiff_t least_behind(const struct decimal *number)
+{
+	return number->is_finite ? 1 : (ptrdiff_t)strlen("inity");
+}
+
 bool json_read_number(struct json_scan *scan, struct decimal *ret)
 {
 	if (scan->problem)
@@ -305,8 +311,8 @@ bool json_read_number(struct json_scan *scan, struct decimal *ret)
 	for (;;) {
 		const char *after = decimal_parse(window->at, ret);
 		/* What stops at the window's end may go on behind it. */
-		const bool may_go_on =
-			after ? after >= window->end : window->end - window->at < MAX_NUMBER_BYTES;
+		const bool may_go_on = after ? window->end - after < least_behind(ret)
+					     : window->end - window->at < MAX_NUMBER_BYTES;
 		const size_t length = after ? (size_t)(after - window->at) : 0;
 		if (may_go_on && byte_window_more(window))
 			continue;

@@ -179,6 +179,7 @@ static bool read_arg(
 	if (event->args & bit)
 		count(dirt, &dirt->duplicate_keys);
 	event->args |= bit;
+	event->met |= bit;
 	switch ((enum value_kind)arg_kinds[arg]) {
 	case VALUE_INTEGER:
 		if (!read_integer(scan, dirt, &event->integer[arg]))
@@ -353,7 +354,7 @@ void event_memory_init(struct event_memory *memory)
 static void start_event(const struct json_scan *scan, struct event *event)
 {
 	event->offset = byte_window_offset(scan->window);
-	event->keys = event->args = 0;
+	event->keys = event->args = event->met = 0;
 	event->class = EVENT_UNSURE;
 	event->ph = '\0';
 	event->is_left_out = false;

@@ -40,6 +40,7 @@ struct event {
 	uint64_t offset; /* of its opening brace */
 	uint64_t keys;	 /* which are present, by enum event_key */
 	uint64_t args;	 /* which are present, by enum event_arg */
+	uint64_t met;	 /* those read since the segment began, present or not */
 	enum event_class class;
 	char ph;
 	bool is_left_out; /* a Python frame that is not kept */

@@ -104,7 +104,8 @@ static bool take_texts(
 	struct arg_segment *segment, const struct event *event, const struct segment_walk *walk)
 {
 	segment->args = event->args & ~walk->args;
-	if (segment->args & ~sayable)
+	/* A number that is none takes back what an earlier one said. */
+	if (event->met & ~sayable)
 		return false;
 	for (uint64_t left = segment->args; left; left &= left - 1) {
 		if (segment->text_count == SEGMENT_TEXTS)
@@ -154,8 +155,9 @@ static void learn(struct arg_segments *segments, const struct json_scan *scan,
 	follow(segments, *slot);
 }
 
-void segment_begin(struct segment_walk *walk, const struct event *event, uint8_t key, uint64_t at)
+void segment_begin(struct segment_walk *walk, struct event *event, uint8_t key, uint64_t at)
 {
+	event->met = 0;
 	*walk = (struct segment_walk){
 		.key = walk->key, .is_inside = true, .start = key, .from = at, .args = event->args};
 }

@@ -64,7 +64,7 @@ void segments_init(struct arg_segments *segments);
 bool segment_take(struct arg_segments *segments, struct json_scan *scan, struct event *event,
 	struct segment_walk *walk);
 
-void segment_begin(struct segment_walk *walk, const struct event *event, uint8_t key, uint64_t at);
+void segment_begin(struct segment_walk *walk, struct event *event, uint8_t key, uint64_t at);
 
 /* What the walk is inside of ended at `end`, after `key`; with `is_learnt` it is remembered. */
 void segment_end(struct arg_segments *segments, const struct json_scan *scan,

@@ -56,15 +56,17 @@ static void add_repeated(struct text *list)
 			else
 				text_print(&segment, ", %s",
 					PICK("\"x\":\t1", "\"x\":\t12", "\"x\": []", "\"x\": [[]]",
-						"\"Input Dims\": [[]]",
+						"\"Input Dims\": [[]]", "\"correlation\": \"n/a\"",
+						"\"x\": [], \"correlation\": \"n/a\"",
 						"\"Input Dims\": [[]], \"Input type\": [\"\"]"));
 		}
 		const char *bytes = segment.bytes;
 		const int length = (int)segment.length;
 		text_print(list,
 			"%s{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"ts\": 1.000, "
-			"\"args\": {\"External id\": %u%.*s, \"Ev Idx\": %u%.*s%s%u}}",
-			e ? "," : "", below(9) ? "aten::mm" : "mm", below(5), below(3) ? length : 0,
+			"\"args\": {\"%s\": %u%.*s, \"Ev Idx\": %u%.*s%s%u}}",
+			e ? "," : "", below(9) ? "aten::mm" : "mm",
+			below(4) ? "External id" : "correlation", below(5), below(3) ? length : 0,
 			bytes, below(1000), below(3) ? 0 : length, bytes,
 			PICK(", \"correlation\": ", ", \"Seq\": "), below(1000));
 	}

@@ -240,7 +240,8 @@ static void sees_the_same_through_every_window(void **state)
 		"{ \"name\" : \"a long text \\\"with\\\" escapes \\\\ and \xc3\xa9 and \\u20ac "
 		"that "
 		"is longer than the window\",\n \"numbers\":[ 5179028510865.741 , -0.125e-12,true, "
-		"null ],\"nested\" :{\"a\":{\"b\":[[[]],[{}]]}}, \"empty key\":{\"\":\"\"},"
+		"null , -Infinity, inf, nan ],\"nested\" :{\"a\":{\"b\":[[[]],[{}]]}}, \"empty "
+		"key\":{\"\":\"\"},"
 		"\"0123456789abcdef0123456789abcdef\" : \"0123456789abcdef0123456789abcdef\"}  ";
 	struct walked whole = walk_bytes(document, strlen(document), 0);
 	assert_true(whole.is_whole);
