@@ -120,6 +120,13 @@ static void put(struct list *list, const char *kind, const char *name, double ba
 	list->items[list->count++] = (struct evidence){kind, name, base, checkpointed, unit};
 }
 
+/* So many a step of base's tokens, as the times beside them. */
+static void put_count(struct list *list, const struct pair_facts *pair, const char *name,
+	double base, double checkpointed)
+{
+	put(list, "count", name, base, checkpointed * pair->scale, "count");
+}
+
 static void put_sum(
 	struct list *list, const char *name, const struct pair_facts *pair, size_t offset)
 {
@@ -183,6 +190,62 @@ static void put_kernels(
 			"ns");
 }
 
+/* What the chosen gathers of one unit and reason cost, of a step. */
+struct unit_cost {
+	const struct bill *bill;
+	double ns;
+	bool is_base;
+};
+
+static int order_costs(const void *a, const void *b)
+{
+	const struct unit_cost *one = a, *other = b;
+	if (one->ns != other->ns)
+		return one->ns > other->ns ? -1 : 1;
+	const int order = strcmp(one->bill->unit, other->bill->unit);
+	return order ? order : (int)one->bill->reason - (int)other->bill->reason;
+}
+
+static uint32_t unit_costs(const struct pair_facts *pair, struct unit_cost *costs)
+{
+	const struct run_facts *facts[] = {pair->base->facts, pair->checkpointed->facts};
+	const bool *chosen[] = {pair->base_chosen, pair->checkpointed_chosen};
+	uint32_t count = 0;
+	for (uint32_t r = 0; r < 2; r++) {
+		for (uint32_t b = 0; b < facts[r]->bill_count; b++) {
+			const struct bill *bill = &facts[r]->bills[b];
+			if (!chosen[r][b])
+				continue;
+			double ns = 0;
+			for (uint32_t s = 0; s < facts[r]->step_count; s++)
+				ns += (double)(bill->blocked_ns[s] + bill->busy_ns[s] +
+					       bill->dispatch_ns[s]) /
+				      facts[r]->step_count;
+			costs[count++] =
+				(struct unit_cost){bill, r ? ns * pair->scale : ns, r == 0};
+		}
+	}
+	qsort(costs, count, sizeof *costs, order_costs);
+	return count;
+}
+
+/* The dearest first: a reader sees but the first of them. */
+static void put_units(struct list *list, const struct pair_facts *pair)
+{
+	struct unit_cost *costs = arena_new(list->arena,
+		pair->base->facts->bill_count + pair->checkpointed->facts->bill_count + 1,
+		sizeof *costs, list->err);
+	list->ok = list->ok && costs;
+	const uint32_t count = costs ? unit_costs(pair, costs) : 0;
+	for (uint32_t i = 0; i < count && list->ok; i++) {
+		const char *name = arena_format(list->arena, list->err, "%s %s",
+			costs[i].bill->unit, gather_word(costs[i].bill->reason));
+		list->ok = name != NULL;
+		put(list, "unit", name, costs[i].is_base ? costs[i].ns : 0,
+			costs[i].is_base ? 0 : costs[i].ns, "ns");
+	}
+}
+
 static void put_repeats(struct list *list, const struct pair_facts *pair)
 {
 	const struct run_facts *facts[] = {pair->base->facts, pair->checkpointed->facts};
@@ -194,24 +257,9 @@ static void put_repeats(struct list *list, const struct pair_facts *pair)
 			count[r] += chosen[r][b] ? facts[r]->bills[b].count : 0;
 		}
 	}
-	put(list, "count", "gathers that only one run has", count[0], count[1], "count");
+	put_count(list, pair, "gathers that only one run has", count[0], count[1]);
 	put(list, "count", "bytes they gather", bytes[0], bytes[1] * pair->scale, "bytes");
-	for (uint32_t r = 0; r < 2; r++) {
-		for (uint32_t b = 0; b < facts[r]->bill_count; b++) {
-			const struct bill *bill = &facts[r]->bills[b];
-			if (!chosen[r][b])
-				continue;
-			double ns = 0;
-			for (uint32_t s = 0; s < facts[r]->step_count; s++)
-				ns += (double)(bill->blocked_ns[s] + bill->busy_ns[s] +
-					       bill->dispatch_ns[s]) /
-				      facts[r]->step_count;
-			char *name = arena_format(list->arena, list->err, "%s %s", bill->unit,
-				gather_word(bill->reason));
-			list->ok = list->ok && name;
-			put(list, "unit", name, r ? 0 : ns, r ? ns * pair->scale : 0, "ns");
-		}
-	}
+	put_units(list, pair);
 }
 
 static void put_overlap(struct list *list, const struct pair_facts *pair)
@@ -234,9 +282,9 @@ static void put_allocator(struct list *list, const struct pair_facts *pair)
 	PUT_SUM(list, "starved inside the allocator", pair, starved_ns[STARVE_ALLOCATOR]);
 	PUT_SUM(list, "starved after it, until the host was ahead again", pair,
 		starved_ns[STARVE_LEAD_LOST]);
-	put(list, "count", "allocator retries", a->retries, b->retries, "count");
-	put(list, "count", "cudaFree calls", a->free_calls, b->free_calls, "count");
-	put(list, "count", "cudaMalloc calls", a->alloc_calls, b->alloc_calls, "count");
+	put_count(list, pair, "allocator retries", a->retries, b->retries);
+	put_count(list, pair, "cudaFree calls", a->free_calls, b->free_calls);
+	put_count(list, pair, "cudaMalloc calls", a->alloc_calls, b->alloc_calls);
 	for (uint32_t r = 0; r < a->rank_count && r < b->rank_count; r++) {
 		const int32_t rank = pair->base->ranks[r].rank;
 		char *inside = arena_format(
@@ -265,7 +313,7 @@ static void put_recompute(struct list *list, const struct pair_facts *pair)
 {
 	const struct run_facts *a = pair->base->facts, *b = pair->checkpointed->facts;
 	PUT_SUM(list, "busy recomputing", pair, busy_ns[PHASE_RECOMPUTE]);
-	put(list, "count", "regions recomputed", a->regions, b->regions, "count");
+	put_count(list, pair, "regions recomputed", a->regions, b->regions);
 	const struct flop_use *fa = &pair->base->ranks[0].flops;
 	const struct flop_use *fb = &pair->checkpointed->ranks[0].flops;
 	if (fa->recompute_flop != NULL_I64 && fb->recompute_flop != NULL_I64)
@@ -287,6 +335,11 @@ static void put_others(struct list *list, const struct pair_facts *pair)
 
 static void put_host(struct list *list, const struct pair_facts *pair)
 {
+	if (!pair->only_checkpointing) {
+		PUT_SUM(list, "starved for dispatch of forward", pair, dispatch_ns[PHASE_FORWARD]);
+		PUT_SUM(list, "starved for dispatch of backward", pair,
+			dispatch_ns[PHASE_BACKWARD]);
+	}
 	PUT_SUM(list, "starved for dispatch of the optimizer", pair, dispatch_ns[PHASE_OPTIMIZER]);
 	PUT_SUM(list, "starved in synchronisations", pair, starved_ns[STARVE_SYNC]);
 	PUT_SUM(list, "starved for data", pair, starved_ns[STARVE_DATA]);
@@ -318,7 +371,7 @@ static void put_cause(struct list *list, const struct pair_facts *pair, enum cau
 		PUT_SUM(list, "starved for dispatch of forward", pair, dispatch_ns[PHASE_FORWARD]);
 		PUT_SUM(list, "starved for dispatch of backward", pair,
 			dispatch_ns[PHASE_BACKWARD]);
-		put(list, "count", "regions recomputed", a->regions, b->regions, "count");
+		put_count(list, pair, "regions recomputed", a->regions, b->regions);
 		break;
 	case CAUSE_KERNEL_SPEED:
 		put_kernels(list, pair, PHASE_COUNT, true);

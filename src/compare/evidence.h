@@ -10,6 +10,8 @@ struct pair_facts {
 	const bool *base_chosen, *checkpointed_chosen; /* bills of repeated gathers */
 	double scale; /* base's tokens over checkpointed's, 1 if they are the same */
 	bool same_work;
+	bool only_checkpointing; /* is what differs, so that the rest of dispatch is its wrappers'
+				  */
 };
 
 /* The part of the busy change that durations of the same kernels explain, ns. */

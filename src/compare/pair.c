@@ -208,7 +208,8 @@ static bool split(const struct breakdown *base, const struct breakdown *checkpoi
 		.base_chosen = base_chosen,
 		.checkpointed_chosen = checkpointed_chosen,
 		.scale = ret->normalised_to_tokens ? 1 / ret->token_ratio : 1,
-		.same_work = differences->same_work};
+		.same_work = differences->same_work,
+		.only_checkpointing = ret->checkpointing_is_only_difference};
 	struct buckets a, b;
 	if (!buckets_make(base->facts, base_chosen, 1, &ret->arena, &a, err) ||
 		!buckets_make(

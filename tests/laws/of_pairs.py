@@ -40,6 +40,23 @@ def pair_starved(bench, names):
                share + 1e-6)
 
 
+def host_evidence(bench, names):
+    """What is shown for `host` is what it is made of, before slower calls are taken off it."""
+    answer = verdict_of(bench, names)
+    causes = causes_of(answer)
+    rows = next(row for row in answer["causes"] if row["cause"] == "host")["evidence"]
+    change = sum(row["checkpointed"] - row["base"] for row in rows if row["unit"] == "ns")
+    within("the evidence of host", change / MS, (causes["host"] + causes["host_speed"]) / MS - .001,
+           (causes["host"] + causes["host_speed"]) / MS + .001, "ms")
+
+
+def dearest_first(bench, names):
+    answer = verdict_of(bench, names)
+    rows = next(row for row in answer["causes"] if row["cause"] == "repeated_all_gather")
+    costs = [row["base"] + row["checkpointed"] for row in rows["evidence"] if row["kind"] == "unit"]
+    expect(len(costs) > 1 and costs == sorted(costs, reverse=True), f"units cost {costs}")
+
+
 def inflation(bench, name):
     """What the profiler added to a launch-bound step lies in the range that is printed."""
     row = verdict_of(bench, (name, name))["runs"][0]
@@ -208,6 +225,12 @@ def prove_verdicts(bench):
         bench.check(label, verdict_word, bench, names, objective, options, word, code)
         said = options_of(bench, names, objective, options)
         bench.check_schema(f"{label}: schema", "verdict", *map(bench.run, names), *said)
+    for names, law in tables.EVIDENCE:
+        label = f"evidence {' '.join(names)} {law}"
+        if bench.have(*names):
+            bench.check(label, globals()[law], bench, names)
+        else:
+            bench.skip(label, "no shared traces")
     for name in tables.LAUNCH_BOUND:
         if bench.have(name):
             bench.check(f"profiler's cost {name}", inflation, bench, name)

@@ -86,6 +86,14 @@ VERDICTS = [
 ]
 
 # Two runs that no split can compare: other models.
+EVIDENCE = [
+    (("f2_none", "f2_none_accum2"), "host_evidence"),
+    (("f2_none_noreshard", "f2_none_accum2"), "host_evidence"),
+    (("f2_none_mb4", "press_none_a"), "host_evidence"),
+    (("slow2_none", "slow2_none_noreshard"), "dearest_first"),
+    (("slow1_ac_inside", "slow1_ac_reentrant_outside"), "dearest_first"),
+]
+
 # The host can't keep up with the GPU there.
 LAUNCH_BOUND = ["f1_none", "f1_ac_block", "f1_ac_block_reentrant_outside", "f2_none",
                 "f2_none_compile", "f2_none_mb4", "f2_none_accum2", "f2_none_noreshard",
