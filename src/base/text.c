@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/mem.h"
 
@@ -75,10 +76,42 @@ void text_done(struct text *text)
 	*text = (struct text){0};
 }
 
+/* The bytes of the first character, and the columns it fills.  What the locale can't read is taken
+ * for a character of one column that goes on to the next first byte of UTF-8. */
+static size_t take_character(const char *bytes, size_t length, size_t *ret_columns)
+{
+	mbstate_t state = {0};
+	wchar_t character;
+	const size_t taken = mbrtowc(&character, bytes, length, &state);
+	if (taken - 1 < length) {
+		const int width = wcwidth(character);
+		*ret_columns = width < 0 ? 1 : (size_t)width;
+		return taken;
+	}
+	size_t at = 1;
+	while (at < length && ((unsigned char)bytes[at] & 0xc0) == 0x80)
+		at++;
+	*ret_columns = 1;
+	return at;
+}
+
 size_t text_columns(const char *bytes, size_t length)
 {
-	size_t columns = 0;
-	for (size_t i = 0; i < length; i++)
-		columns += ((unsigned char)bytes[i] & 0xc0) != 0x80;
-	return columns;
+	size_t sum = 0, columns;
+	for (size_t at = 0; at < length; sum += columns)
+		at += take_character(bytes + at, length - at, &columns);
+	return sum;
+}
+
+size_t text_bytes_in(const char *bytes, size_t length, size_t columns)
+{
+	size_t at = 0, used = 0, more;
+	while (at < length) {
+		const size_t taken = take_character(bytes + at, length - at, &more);
+		if (used + more > columns)
+			break;
+		used += more;
+		at += taken;
+	}
+	return at;
 }

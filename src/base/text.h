@@ -28,5 +28,9 @@ const char *text_take(struct text *text, struct arena *arena, struct err *err);
 
 void text_done(struct text *text);
 
-/* Columns that `bytes` fill on a terminal: UTF-8 code points, which is right for what we print. */
+/* Columns that `bytes` fill on a terminal, by the locale's LC_CTYPE; UTF-8 code points where that
+ * is not UTF-8. */
 size_t text_columns(const char *bytes, size_t length);
+
+/* How many of the bytes, whole characters, fit into so many columns. */
+size_t text_bytes_in(const char *bytes, size_t length, size_t columns);

@@ -5,7 +5,6 @@
  */
 #include "collect/writer.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -325,11 +324,12 @@ void writer_ask(enum writer_request request)
 
 bool writer_wait(int64_t limit_ns)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += limit_ns / 1000000000;
-	while (sem_timedwait(&has_ended, &until) != 0)
-		if (errno != EINTR)
+	const struct timespec moment = {.tv_nsec = 1000000};
+	/* Not sem_timedwait: its clock may be set back while it waits. */
+	for (const int64_t from_ns = monotonic_ns(); sem_trywait(&has_ended) != 0;) {
+		if (monotonic_ns() - from_ns > limit_ns)
 			return false;
+		(void)nanosleep(&moment, NULL);
+	}
 	return true;
 }

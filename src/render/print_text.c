@@ -216,31 +216,22 @@ static struct band next_band(const struct report_table *table, size_t width, uin
 	return band;
 }
 
-/* Where the code point numbered `count` begins. */
-static size_t bytes_of(const char *text, size_t count)
-{
-	size_t at = 0;
-	while (text[at] && count) {
-		at++;
-		while (((unsigned char)text[at] & 0xc0) == 0x80)
-			at++;
-		count--;
-	}
-	return at;
-}
-
 /* Takes the middle out: names of runs and kernels differ at their ends. */
 static void add_cut(struct text *out, const char *text, size_t columns)
 {
-	const size_t all = text_columns(text, strlen(text));
+	const size_t length = strlen(text), all = text_columns(text, length);
 	if (all <= columns) {
 		text_add(out, "%s", text);
 		return;
 	}
 	const size_t tail = (columns - strlen(ELLIPSIS)) / 2;
 	const size_t head = columns - strlen(ELLIPSIS) - tail;
-	text_add_bytes(out, text, bytes_of(text, head));
-	text_add(out, ELLIPSIS "%s", text + bytes_of(text, all - tail));
+	size_t left_out = text_bytes_in(text, length, all - tail);
+	/* A wide character may stand across the edge. */
+	if (text_columns(text + left_out, length - left_out) > tail)
+		left_out = text_bytes_in(text, length, all - tail + 1);
+	text_add_bytes(out, text, text_bytes_in(text, length, head));
+	text_add(out, ELLIPSIS "%s", text + left_out);
 }
 
 static bool add_columns(
