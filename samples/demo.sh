@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds inquest and asks it: checkpointing was meant to raise throughput; did it?
+# Builds inquest, its recorder and its manuals, and asks it: checkpointing was meant to raise throughput; did it?
 # base has no checkpointing, checkpointed has it, spent uses the memory it freed.
 set -eu
 
@@ -9,7 +9,7 @@ if [ ! -e build/build.ninja ]; then
 	mkdir -p build
 	meson setup build >build/build.log 2>&1 || { cat build/build.log; exit 1; }
 fi
-ninja -C build src/cli/inquest >build/build.log 2>&1 || { cat build/build.log; exit 1; }
+ninja -C build program >build/build.log 2>&1 || { cat build/build.log; exit 1; }
 
 # Here "failed" is the right answer, so 1 is no mishap: inquest-verdict(1), EXIT STATUS.
 ask() {

@@ -53,7 +53,9 @@ bool record_find_places(struct record_places *ret, char *problem, size_t problem
 		has_hook = has_hook || find(folder, folders[i], HOOK_FILE, ret->hook);
 	}
 	if (!has_collector || !has_hook) {
-		snprintf(problem, problem_size, "%s is not in lib/inquest beside %s",
+		snprintf(problem, problem_size,
+			"%s is not in lib/inquest beside %s: build it with 'ninja -C build', or "
+			"install it with 'meson install -C build'",
 			has_collector ? HOOK_FILE : COLLECTOR_NAME, folder);
 		return false;
 	}

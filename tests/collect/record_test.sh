@@ -162,6 +162,12 @@ check 'a file in place of the folder is 3' returns 3
 INQUEST_RECORD_COLLECTOR=$scratch/not-there record -o run -- true
 check 'a missing collector is 5, or one beside the program is taken' \
 	sh -c "[ $code -eq 5 ] || [ $code -eq 0 ]"
+mkdir -p alone/bin
+cp "$inquest" alone/bin/inquest
+code=0
+env -u INQUEST_RECORD_COLLECTOR alone/bin/inquest record -o run -- true >out 2>err || code=$?
+check 'a program without its recorder is 5' returns 5
+check 'and what to do is said' says "build it with 'ninja -C build'"
 
 # Files.
 rm -rf run
