@@ -386,6 +386,10 @@ static bool read_document(struct kineto *k, struct err *err)
 
 static bool check_document(const struct kineto *k, struct err *err)
 {
+	if (!k->has_events && k->trace->diag.row[DIAG_BAD_EVENT].count)
+		return err_set(err, ERR_INPUT,
+			"no trace: it begins as JSON does, but no event in it can be read; is it "
+			"plain text?");
 	if (k->has_events || (k->has_list && k->trace->event_count == 0))
 		return true;
 	if (k->has_list)
