@@ -8,7 +8,9 @@
 
 #define HEAD_BYTES 512
 
-#define NSYS_REPORT  "an Nsight Systems report; export it with: nsys export --type sqlite FILE"
+#define INSTEAD_OF_NSYS \
+	"which inquest does not read; record the run with inquest record, or with torch.profiler"
+#define NSYS_REPORT  "an Nsight Systems report, " INSTEAD_OF_NSYS
 #define EMPTY_FILE   "an empty file"
 #define BINARY_FILE  "binary data of an unknown kind"
 #define TEXT_FILE    "plain text"
@@ -115,7 +117,7 @@ static struct file_kind classify(
 				"a trace of this program"};
 		return (struct file_kind){encoding == BYTES_ZSTD ? FORMAT_FOREIGN : FORMAT_NSYS,
 			"a SQLite database of another program, perhaps an export of Nsight "
-			"Systems, which is not read yet"};
+			"Systems, " INSTEAD_OF_NSYS};
 	}
 	/* A byte order mark is no JSON, and is met at its start all the same: it reads as text. */
 	size_t at = 0;

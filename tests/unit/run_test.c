@@ -115,7 +115,7 @@ static void refuses_in_one_line(void **state)
 		{"a.zst", "\x28\xb5\x2f\xfd\0", 5, "damaged or holds nothing"},
 		{"a.bin", "\x01\x02\x03\x04", 4, "binary data"},
 		{"a.zip", "PK\x03\x04", 4, "a zip archive"},
-		{"a.nsys-rep", "\x01\x02\x03", 3, "nsys export --type sqlite"},
+		{"a.nsys-rep", "\x01\x02\x03", 3, "inquest record, or with torch"},
 		{"a.html", "<!DOCTYPE html>", 15, "an HTML page"},
 		{"a.json", "{\"a\": 1}", 8, "a JSON document without traceEvents"},
 		{"b.json", "[[1, 2]]", 8, "a JSON list without trace events"},

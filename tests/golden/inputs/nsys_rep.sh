@@ -1,3 +1,3 @@
-# Nsight's own file: the answer names the command that exports it.
+# Nsight's own file: the answer names what to record with instead.
 printf 'NSYSREP\0\0\0' >report1.nsys-rep
 inquest info report1.nsys-rep
