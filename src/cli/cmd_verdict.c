@@ -80,7 +80,11 @@ static error_t parse_objective(struct verdict_arguments *arguments, const char *
 static error_t parse_limit(struct command *command, const char *text)
 {
 	int64_t bytes;
-	double frac;
+	double frac, bare;
+	if (value_number(text, &bare))
+		return command_refuse(command,
+			"--memory-limit needs a unit, as 75GiB, 80GB or 95%%, not '%s' alone",
+			text);
 	if (value_percent(text, &frac))
 		return command_check(
 			command, inquest_set_memory_limit_frac(command->inquest, frac));
