@@ -5,6 +5,7 @@
 
 #include "attribute/idle.h"
 #include "attribute/timeline.h"
+#include "base/diag.h"
 #include "base/mem.h"
 
 static bool alike(const struct interval *a, const struct interval *b)
@@ -248,12 +249,28 @@ static bool close_windows(struct partition *partition, struct err *err)
 	return true;
 }
 
+/* With what the reader had found that may be the reason. */
+static bool refuse_no_compute(const struct trace *trace, struct err *err)
+{
+	static const enum diag_kind reasons[] = {
+		DIAG_NO_CUPTI, DIAG_RECORDER_STOPPED, DIAG_RECORDING_CUT};
+	static const char problem[] = "no GPU op computes anything";
+	const struct diag_row *cut = &trace->diag.row[DIAG_TRUNCATED];
+	if (cut->count && cut->first_byte >= 0)
+		return err_set(err, ERR_INPUT, "%s; the file ends early, at byte %lld", problem,
+			(long long)cut->first_byte);
+	for (size_t r = 0; r < sizeof reasons / sizeof *reasons; r++)
+		if (trace->diag.row[reasons[r]].count)
+			return err_set(err, ERR_INPUT, "%s; %s", problem, diag_meaning(reasons[r]));
+	return err_set(err, ERR_INPUT, "%s", problem);
+}
+
 bool partition_make(const struct trace *trace, const struct roles *roles,
 	const struct phases *phases, struct partition *ret, struct err *err)
 {
 	*ret = (struct partition){0};
 	if (phases->compute_stream == NULL_U32)
-		return err_set(err, ERR_INPUT, "no GPU op computes anything");
+		return refuse_no_compute(trace, err);
 	struct timeline timeline;
 	if (!timeline_make(trace, roles, phases, &timeline, err))
 		return false;
