@@ -88,7 +88,9 @@ enum severity {
 		"for it; what came last may be missing")                                           \
 	X(EXTRA_SCHEMA, "extra_schema", INFO, "tables or columns that this program does not read") \
 	X(CLOCK_SKEW, "clock_skew", INFO,                                                          \
-		"the ranks' clocks differ and were related by collective ends")
+		"the ranks' clocks differ and were related by collective ends")                    \
+	X(OTHER_RANK, "other_rank", ERROR,                                                         \
+		"the run has no rank in common with base: two ranks may have different work")
 
 enum diag_kind {
 #define X(name, word, severity, meaning) DIAG_##name,

@@ -166,7 +166,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		if (arguments->run_count == 3)
 			return command_refuse(command,
 				"verdict takes at most three runs, BASE CHECKPOINTED SPENT; "
-				"'%s' is one more",
+				"'%s' is one more (files of one run go into a quoted glob)",
 				value);
 		arguments->runs[arguments->run_count++] = value;
 		return 0;

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "compare/pair.h"
 #include "library/load.h"
+#include "library/role_ranks.h"
 #include "render/json_reports.h"
 #include "render/reports.h"
 #include "verdict/answer.h"
@@ -79,6 +80,21 @@ static bool load_roles(struct inquest *inquest, struct inquiry *inquiry)
 	return true;
 }
 
+/* What the command line has mixed up, by the ranks that came. */
+static bool check_ranks(struct inquest *inquest, struct inquiry *inquiry)
+{
+	const struct breakdown *runs[ROLE_COUNT];
+	for (int i = 0; i < ROLE_COUNT; i++)
+		runs[i] = inquiry->input.run[i].breakdown;
+	if (!role_ranks_check(inquest->role, runs, &inquest->err))
+		return false;
+	for (int i = 0; i < ROLE_COUNT; i++)
+		if (i != ROLE_BASE && runs[ROLE_BASE] && runs[i] &&
+			!role_ranks_share(runs[ROLE_BASE], runs[i]))
+			diag_set(&inquiry->breakdown[i].diag, DIAG_OTHER_RANK, 1);
+	return true;
+}
+
 static bool compare_roles(struct inquest *inquest, struct inquiry *inquiry)
 {
 	const struct breakdown *runs = inquiry->breakdown;
@@ -147,7 +163,8 @@ enum inquest_status inquest_verdict(struct inquest *inquest, enum inquest_format
 	struct inquiry inquiry = {0};
 	handle_reset(inquest);
 	if (check_request(inquest, &inquest->err) && load_roles(inquest, &inquiry) &&
-		compare_roles(inquest, &inquiry) && make_answer(inquest, &inquiry))
+		check_ranks(inquest, &inquiry) && compare_roles(inquest, &inquiry) &&
+		make_answer(inquest, &inquiry))
 		print(inquest, &inquiry.answer, format);
 	answer_done(&inquiry.answer);
 	if (inquiry.has_spent)
