@@ -53,7 +53,7 @@ static void *work(void *context)
 			return NULL;
 		struct rank_analysis *rank = &crew->ranks->items[r];
 		if (!analyse(rank, crew->rules, &crew->errs[r]) && crew->ranks->count > 1)
-			err_prefix(&crew->errs[r], "%s", rank->trace->file);
+			err_prefix(&crew->errs[r], "%s", trace_called(rank->trace));
 	}
 }
 

@@ -123,8 +123,10 @@ static bool check_ranks(struct run *run, struct err *err)
 		const struct trace *trace = &run->traces[t];
 		if (t > 0 && trace->rank == run->traces[t - 1].rank)
 			return err_set(err, ERR_INPUT,
-				"%s: two files of rank %d: %s and %s; a run has one file a rank",
-				run->argument, trace->rank, run->traces[t - 1].file, trace->file);
+				"%s: two files of rank %d: %s and %s; a run has one file a rank: "
+				"give those of one run as a quoted glob",
+				run->argument, trace->rank, trace_called(trace - 1),
+				trace_called(trace));
 		if (trace->world_size != NULL_I32 && trace->world_size > world_size)
 			world_size = trace->world_size;
 	}
@@ -143,6 +145,8 @@ static bool gather(const struct reading *reading, struct run *run, struct err *e
 		struct outcome *outcome = &reading->outcomes[f];
 		if (!outcome->is_read)
 			continue;
+		if (!trace_set_opened(&outcome->trace, reading->files->path[f], err))
+			return false;
 		run->traces[run->trace_count++] = outcome->trace;
 		outcome->trace = (struct trace){0};
 	}

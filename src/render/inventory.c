@@ -22,6 +22,7 @@ static bool copy_rank(struct inventory *inventory, const struct trace *trace,
 	*ret = (struct inventory_rank){
 		.rank = trace->rank,
 		.file = arena_text(&inventory->arena, trace->file ? trace->file : "", err),
+		.opened = arena_text(&inventory->arena, trace_called(trace), err),
 		.gpu = arena_text(
 			&inventory->arena, intern_text(&trace->strings, trace->gpu_name_id), err),
 		.source = trace->source,
@@ -34,7 +35,7 @@ static bool copy_rank(struct inventory *inventory, const struct trace *trace,
 		if (breakdown->ranks[i].rank == trace->rank)
 			ret->step_count = breakdown->ranks[i].step_count;
 	findings_add_trace(&inventory->findings, &trace->diag, ret->file);
-	return ret->file && ret->gpu;
+	return ret->file && ret->opened && ret->gpu;
 }
 
 /* What the analysis found beyond what the readers had counted. */

@@ -8,6 +8,7 @@
 struct inventory_rank {
 	int32_t rank; /* NULL_I32 if unknown */
 	const char *file, *gpu;
+	const char *opened; /* the file itself, where `file` is what it was imported from */
 	enum trace_source source;
 	int64_t event_count, gpu_op_count;
 	int64_t step_count; /* NULL_I64 where steps can't be told */

@@ -85,23 +85,34 @@ static const char *file_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static bool is_imported(const struct inventory_rank *rank)
+{
+	return strcmp(rank->file, rank->opened) != 0;
+}
+
+/* Diagnostics name what a file was imported from, since their bytes are of that. */
+static bool has_imported(const struct inventory_run *run)
+{
+	for (uint32_t i = 0; i < run->rank_count; i++)
+		if (is_imported(&run->ranks[i]))
+			return true;
+	return false;
+}
+
 static void add_inventory_run(struct report *report, const struct inventory_run *run)
 {
 	static const struct report_column columns[] = {
-		{"rank", ALIGN_RIGHT},
-		{"source", ALIGN_LEFT},
-		{"events", ALIGN_RIGHT},
-		{"GPU ops", ALIGN_RIGHT},
-		{"steps", ALIGN_RIGHT},
-		{"lacks", ALIGN_LEFT},
-		{"file", ALIGN_CUT},
+		{"rank", ALIGN_RIGHT}, {"source", ALIGN_LEFT}, {"events", ALIGN_RIGHT},
+		{"GPU ops", ALIGN_RIGHT}, {"steps", ALIGN_RIGHT}, {"lacks", ALIGN_LEFT},
+		{"file", ALIGN_CUT}, {"imported from", ALIGN_CUT}, /* where one was */
 	};
+	const bool has_origin = has_imported(run);
 	const char *gpu = run->rank_count && run->ranks[0].gpu[0] ? run->ranks[0].gpu : NULL;
 	report_heading(report, "%s: %u of %s ranks%s%s", run->name, run->rank_count,
 		run->world_size == NULL_I32 ? "an unknown number of"
 					    : units_count(run->world_size).text,
 		gpu ? ", " : "", gpu ? gpu : "");
-	struct report_table *table = report_table(report, columns, 7);
+	struct report_table *table = report_table(report, columns, has_origin ? 8 : 7);
 	for (uint32_t i = 0; i < run->rank_count; i++) {
 		const struct inventory_rank *rank = &run->ranks[i];
 		report_cell(report, table, TONE_PLAIN, "%s",
@@ -112,7 +123,10 @@ static void add_inventory_run(struct report *report, const struct inventory_run 
 			units_count(rank->gpu_op_count).text);
 		report_cell(report, table, TONE_PLAIN, "%s", units_count(rank->step_count).text);
 		add_lacking(report, table, rank->has);
-		report_cell(report, table, TONE_PLAIN, "%s", file_name(rank->file));
+		report_cell(report, table, TONE_PLAIN, "%s", file_name(rank->opened));
+		if (has_origin)
+			report_cell(report, table, TONE_PLAIN, "%s",
+				is_imported(rank) ? file_name(rank->file) : "");
 		report_row(report, table);
 	}
 }

@@ -108,17 +108,33 @@ void trace_done(struct trace *trace)
 		table_done((char *)trace + trace_tables[t].offset, trace_tables[t].desc);
 	intern_done(&trace->strings);
 	mem_free(trace->file);
+	mem_free(trace->opened);
 	*trace = (struct trace){0};
+}
+
+static bool replace_name(char **name, const char *path, struct err *err)
+{
+	const size_t size = strlen(path) + 1;
+	char *copy = mem_new(size, 1, err);
+	if (!copy)
+		return false;
+	memcpy(copy, path, size);
+	mem_free(*name);
+	*name = copy;
+	return true;
 }
 
 bool trace_set_file(struct trace *trace, const char *path, struct err *err)
 {
-	const size_t size = strlen(path) + 1;
-	char *file = mem_new(size, 1, err);
-	if (!file)
-		return false;
-	memcpy(file, path, size);
-	mem_free(trace->file);
-	trace->file = file;
-	return true;
+	return replace_name(&trace->file, path, err);
+}
+
+bool trace_set_opened(struct trace *trace, const char *path, struct err *err)
+{
+	return replace_name(&trace->opened, path, err);
+}
+
+const char *trace_called(const struct trace *trace)
+{
+	return trace->opened ? trace->opened : trace->file ? trace->file : "";
 }

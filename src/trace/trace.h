@@ -73,7 +73,8 @@ struct trace_has {
 };
 
 struct trace {
-	char *file; /* as it was named to the reader */
+	char *file;   /* the recording, as it was named to its first reader: what answers name */
+	char *opened; /* the file this came from, for messages; equal unless it was imported */
 	enum trace_source source;
 	int32_t rank;		  /* null if unknown */
 	int32_t world_size;	  /* null if unknown */
@@ -103,6 +104,10 @@ bool trace_init(struct trace *trace, struct err *err);
 void trace_done(struct trace *trace);
 
 bool trace_set_file(struct trace *trace, const char *path, struct err *err);
+bool trace_set_opened(struct trace *trace, const char *path, struct err *err);
+
+/* What messages call the trace: the file that was opened, where that is known. */
+const char *trace_called(const struct trace *trace);
 
 /*
  * Sorts every table as said above (the order never depends on the order of the rows that came in),
