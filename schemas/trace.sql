@@ -407,18 +407,33 @@ LEFT JOIN gpu_op_phase AS o ON o.gpu_op_id = g.id
 LEFT JOIN step AS s ON s.id = o.step_id
 LEFT JOIN word AS phase ON phase.domain = 'phase' AND phase.value = o.phase;
 
--- Peaks of the caching allocator by device, over the whole recording; empty without memory events.
+-- Peaks of the caching allocator by device, over the whole recording: of its events, or of the
+-- marks that the recorder's hook leaves, whose device is that of most GPU ops; events counts either.
+-- Empty without both.
 CREATE VIEW memory_peaks AS
+WITH seen AS (
+	SELECT device, at_ns, allocated_bytes, reserved_bytes
+	FROM memory
+	UNION ALL
+	SELECT (SELECT s.device FROM gpu_op AS g JOIN stream AS s ON s.id = g.stream_id
+			GROUP BY s.device ORDER BY count(*) DESC, s.device LIMIT 1),
+		m.start_ns, CASE WHEN name.value = 'peak_allocated_bytes' THEN m.value END,
+		CASE WHEN name.value = 'peak_reserved_bytes' THEN m.value END
+	FROM marker AS m
+	JOIN string AS name ON name.id = m.name_id
+	WHERE name.value IN ('peak_allocated_bytes', 'peak_reserved_bytes')
+		AND m.value IS NOT NULL
+)
 SELECT p.device, p.events, p.peak_allocated_bytes,
-	(SELECT min(m.at_ns) FROM memory AS m WHERE m.device IS p.device
+	(SELECT min(m.at_ns) FROM seen AS m WHERE m.device IS p.device
 		AND m.allocated_bytes = p.peak_allocated_bytes) AS peak_allocated_at_ns,
 	p.peak_reserved_bytes,
-	(SELECT min(m.at_ns) FROM memory AS m WHERE m.device IS p.device
+	(SELECT min(m.at_ns) FROM seen AS m WHERE m.device IS p.device
 		AND m.reserved_bytes = p.peak_reserved_bytes) AS peak_reserved_at_ns
 FROM (
 	SELECT device, count(*) AS events, max(allocated_bytes) AS peak_allocated_bytes,
 		max(reserved_bytes) AS peak_reserved_bytes
-	FROM memory
+	FROM seen
 	GROUP BY device
 ) AS p;
 
