@@ -16,6 +16,24 @@ const char *inventory_source_word(enum trace_source source)
 	return words[source];
 }
 
+static bool has_mark(const struct trace *trace, const char *name)
+{
+	for (uint32_t i = 0; i < trace->markers.head.count; i++)
+		if (trace->markers.kind[i] == MARKER_OTHER && trace->markers.value[i] != NULL_I64 &&
+			strcmp(intern_text(&trace->strings, trace->markers.name_id[i]), name) == 0)
+			return true;
+	return false;
+}
+
+/* The recorder's marks say tokens, with them FLOPs, and peaks, for which others need the rows. */
+static struct trace_has what_is_told(const struct trace *trace)
+{
+	struct trace_has told = trace->has;
+	told.shapes = told.shapes || has_mark(trace, "tokens");
+	told.memory = told.memory || has_mark(trace, "peak_allocated_bytes");
+	return told;
+}
+
 static bool copy_rank(struct inventory *inventory, const struct trace *trace,
 	const struct breakdown *breakdown, struct inventory_rank *ret, struct err *err)
 {
@@ -30,6 +48,7 @@ static bool copy_rank(struct inventory *inventory, const struct trace *trace,
 		.gpu_op_count = trace->gpu_ops.head.count,
 		.step_count = NULL_I64,
 		.has = trace->has,
+		.told = what_is_told(trace),
 	};
 	for (uint32_t i = 0; breakdown && i < breakdown->rank_count; i++)
 		if (breakdown->ranks[i].rank == trace->rank)

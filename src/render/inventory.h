@@ -13,6 +13,7 @@ struct inventory_rank {
 	int64_t event_count, gpu_op_count;
 	int64_t step_count; /* NULL_I64 where steps can't be told */
 	struct trace_has has;
+	struct trace_has told; /* the same, or what marks say in its place */
 };
 
 struct inventory_run {

@@ -57,6 +57,7 @@ void report_findings(struct report *report, const struct findings *findings, boo
 		report_text(report, TONE_DIM, "Nothing is lost, nothing is odd.");
 }
 
+/* What an answer needs: stacks are asked for by nobody. */
 static void add_lacking(struct report *report, struct report_table *table, struct trace_has has)
 {
 	const struct {
@@ -65,7 +66,6 @@ static void add_lacking(struct report *report, struct report_table *table, struc
 	} parts[] = {
 		{"shapes", has.shapes},
 		{"memory", has.memory},
-		{"stacks", has.stacks},
 		{"edges", has.sync_edges},
 		{"nccl", has.nccl},
 	};
@@ -122,7 +122,7 @@ static void add_inventory_run(struct report *report, const struct inventory_run 
 		report_cell(report, table, rank->gpu_op_count ? TONE_PLAIN : TONE_WARN, "%s",
 			units_count(rank->gpu_op_count).text);
 		report_cell(report, table, TONE_PLAIN, "%s", units_count(rank->step_count).text);
-		add_lacking(report, table, rank->has);
+		add_lacking(report, table, rank->told);
 		report_cell(report, table, TONE_PLAIN, "%s", file_name(rank->opened));
 		if (has_origin)
 			report_cell(report, table, TONE_PLAIN, "%s",
@@ -135,15 +135,21 @@ static void add_inventory_run(struct report *report, const struct inventory_run 
 static void note_missing(struct report *report, const struct inventory *inventory)
 {
 	struct trace_has all = {true, true, true, true, true};
+	bool has_hook = true;
 	for (uint32_t i = 0; i < inventory->run_count; i++)
 		for (uint32_t k = 0; k < inventory->runs[i].rank_count; k++) {
-			const struct trace_has *has = &inventory->runs[i].ranks[k].has;
-			/* The recorder's markers say tokens, FLOPs and peaks by themselves. */
-			const bool marked = inventory->runs[i].ranks[k].source == SOURCE_RECORDER;
-			all.shapes = all.shapes && (has->shapes || marked);
-			all.memory = all.memory && (has->memory || marked);
-			all.nccl = all.nccl && has->nccl;
+			const struct inventory_rank *rank = &inventory->runs[i].ranks[k];
+			const bool is_ours = rank->source == SOURCE_RECORDER;
+			all.shapes = all.shapes && (rank->told.shapes || is_ours);
+			all.memory = all.memory && (rank->told.memory || is_ours);
+			all.nccl = all.nccl && rank->told.nccl;
+			has_hook =
+				has_hook && (!is_ours || (rank->told.shapes && rank->told.memory));
 		}
+	if (!has_hook)
+		report_text(report, TONE_DIM,
+			"Without the marks of inquest record's hook, tokens, FLOPs or peak memory "
+			"can't be told: give --tokens; no verdict on memory.");
 	if (!all.shapes)
 		report_text(report, TONE_DIM,
 			"Without shapes (record_shapes=True), tokens and FLOPs can't be told: "
