@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <locale.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,8 +60,6 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	/* A reader that went away is an error of writing, told below, not a silent death. */
-	signal(SIGPIPE, SIG_IGN);
 	/* Only what characters are: numbers stay as they are in every locale. */
 	setlocale(LC_CTYPE, "");
 #ifdef M_MMAP_THRESHOLD
@@ -74,9 +71,6 @@ int main(int argc, char **argv)
 	const bool had_failed = ferror(stdout);
 	errno = 0;
 	if (fclose(stdout) != 0 || had_failed) {
-		/* A reader that has seen enough, as head, closes the pipe: no word about it. */
-		if (errno == EPIPE)
-			return EXIT_BROKEN;
 		fprintf(stderr, "inquest: the answer could not be written%s%s\n", errno ? ": " : "",
 			errno ? strerror(errno) : "");
 		return EXIT_BROKEN;
