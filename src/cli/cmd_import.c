@@ -70,7 +70,8 @@ int command_import(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "RUN",
 		.doc = doc,
-		.children = children};
+		.children = children,
+		.help_filter = command_filter_help};
 	struct import_arguments arguments = {.command = {.name = "inquest import"}};
 	struct command *command = &arguments.command;
 	int code;

@@ -1,5 +1,6 @@
 /* inquest record [-o DIR] -- COMMAND... */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,10 @@ static const char doc[] =
 	"Examples:\n"
 	"  inquest record -o base -- torchrun --nproc-per-node 2 train.py\n"
 	"  inquest record -o ckpt --steps 10:20,30:40 -- torchrun train_ckpt.py\n"
-	"  inquest verdict base ckpt --objective throughput";
+	"  inquest verdict base ckpt --objective throughput\n\n"
+	"Exit status: COMMAND's; 128 and the signal's number when a signal ended it; 126 or 127 "
+	"when it can't be run. Before it runs: 2 usage; 3 DIRECTORY can't be written to; 5 the "
+	"recorder's own files are missing.";
 
 /* "A:B,C:D", whole numbers, A < B <= C < D. */
 static bool is_steps(const char *text)
@@ -222,10 +226,16 @@ int command_record(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "-- COMMAND...",
 		.doc = doc,
-		.children = children};
+		.children = children,
+		.help_filter = command_filter_help};
 	struct record_arguments arguments = {
-		.command = {.name = "inquest record"}, .has_python = true, .has_flops = true};
+		/* What follows an argument is a command's, which lacks its "--". */
+		.command = {.name = "inquest record", .is_in_order = true},
+		.has_python = true,
+		.has_flops = true};
 	int code;
+	/* Others end quietly with their reader; this one has a command to see to its end. */
+	signal(SIGPIPE, SIG_IGN);
 	argc = cut_off(&arguments, argc, argv);
 	if (!command_parse(&arguments.command, &argp, &arguments, argc, argv, &code))
 		return code;

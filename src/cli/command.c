@@ -47,6 +47,12 @@ void command_init(struct argp_state *state)
 	state->err_stream = NULL;
 }
 
+char *command_filter_help(int key, const char *text, void *input)
+{
+	(void)input;
+	return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
+}
+
 static error_t parse_format(struct command *command, const char *word)
 {
 	static const struct {
@@ -126,8 +132,9 @@ bool command_parse(struct command *command, const struct argp *argp, void *input
 		*ret_code = EXIT_BROKEN;
 		return false;
 	}
-	const error_t error =
-		argp_parse(argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, input);
+	const unsigned flags =
+		ARGP_NO_HELP | ARGP_NO_EXIT | (command->is_in_order ? ARGP_IN_ORDER : 0);
+	const error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
 	if (!error)
 		return true;
 	if (command->problem[0])

@@ -24,6 +24,7 @@ struct command {
 	const char *name; /* "inquest verdict" */
 	enum inquest_format format;
 	bool has_color_off;
+	bool is_in_order;  /* set before parsing: options end at the first argument */
 	bool is_done;	   /* --help was answered */
 	char problem[512]; /* the first; "" if none, or if getopt printed it */
 };
@@ -42,6 +43,9 @@ error_t command_check(struct command *command, enum inquest_status status);
 
 /* A parser's ARGP_KEY_INIT: silences argp's second lines. */
 void command_init(struct argp_state *state);
+
+/* For a struct argp with a short option: leaves out what argp explains of those. */
+char *command_filter_help(int key, const char *text, void *input);
 
 /* Options of all subcommands, and those that print an answer: children for a struct argp, whose
  * input is the struct command. */

@@ -152,6 +152,9 @@ for steps in 5 5:5 7:3 3:5,4:6 a:b '3:5,' :; do
 	record -o run --steps $steps -- touch ran
 	check "--steps $steps is refused" returns 2
 done
+record -o run python3 -c 'print(1)'
+check 'a command without -- is refused' returns 2
+check 'by its name, whatever its options' says "'--' belongs before the command 'python3'"
 record -o run --after x -- touch ran
 check '--after x is refused' returns 2
 check 'nothing of it made a folder or ran' [ ! -e run ] && [ ! -e ran ]
