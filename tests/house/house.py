@@ -308,6 +308,9 @@ def manual_sources():
                                   check=False)
             if done.returncode:
                 yield f"{short(path)}: {done.stderr.decode().strip()}"
+            # scdoc takes an underline that begins right behind a letter for the letter "_".
+            for found in re.findall(rb"\w\*_\w+_", path.read_bytes()):
+                yield f"{short(path)}: '{found.decode()}' is printed as rank_N_ would be"
 
 
 def main():
