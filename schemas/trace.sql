@@ -300,7 +300,7 @@ LEFT JOIN word AS starved ON starved.domain = 'starve_reason' AND starved.value 
 LEFT JOIN word AS how ON how.domain = 'how' AND how.value = p.how
 ORDER BY s.id, p.ns DESC;
 
--- Every GPU op.  kind is kernel, memcpy, memset, or collective for the kernels that NCCL runs; only
+-- Every GPU op, in every step and outside.  kind is kernel, memcpy, memset, or collective for the kernels that NCCL runs; only
 -- compute ops have a phase.
 CREATE VIEW kernels AS
 SELECT g.id AS gpu_op_id,
@@ -321,7 +321,7 @@ LEFT JOIN unit AS u ON u.id = o.unit_id
 LEFT JOIN word AS phase ON phase.domain = 'phase' AND phase.value = o.phase
 LEFT JOIN word AS how ON how.domain = 'how' AND how.value = o.how;
 
--- Every stream that ran something.  role is what it ran for most of its time: compute, collectives,
+-- Every stream that ran something, over the whole recording.  role is what it ran for most of its time: compute, collectives,
 -- or copies, memsets among them.
 CREATE VIEW streams AS
 SELECT s.id AS stream_id, s.device, s.context, s.cuda_stream AS stream, s.priority,
@@ -343,7 +343,8 @@ FROM (
 JOIN stream AS s ON s.id = r.stream_id
 ORDER BY r.compute_ns DESC, s.id;
 
--- Compute ops by phase and name, over the whole trace, the longest first.
+-- Compute ops by phase and name, over the whole recording, steps that don't count among them; the
+-- longest first.
 CREATE VIEW kernels_by_phase AS
 SELECT phase.word AS phase, k.count, k.total_ns, round(k.total_ns / 1e6, 3) AS total_ms,
 	k.total_ns / k.count AS mean_ns, k.min_ns, k.max_ns, name.value AS name
@@ -359,7 +360,7 @@ JOIN string AS name ON name.id = k.name_id
 JOIN word AS phase ON phase.domain = 'phase' AND phase.value = k.phase
 ORDER BY k.total_ns DESC, phase, name;
 
--- The gather ledger: how often each unit was gathered, and why.
+-- The gather ledger: how often each unit was gathered, and why; over the used steps alone.
 CREATE VIEW gathers_by_unit AS
 SELECT u.name AS unit, reason.word AS reason, how.word AS how, g.prefetched, g.count, g.bytes,
 	g.kernel_ns, g.blocked_ns, g.peer_wait_ns, g.queued_behind_ns,
@@ -390,7 +391,7 @@ LEFT JOIN gpu_op_phase AS o ON o.gpu_op_id = g.id
 LEFT JOIN step AS s ON s.id = o.step_id
 LEFT JOIN unit AS u ON u.id = o.unit_id;
 
--- Every GPU op whose launch call was recorded.  ahead_ns is how long it lay launched before it ran:
+-- Every GPU op whose launch call was recorded, in every step and outside.  ahead_ns is how long it lay launched before it ran:
 -- near 0 on an idle GPU, the host is late there.
 CREATE VIEW launches AS
 SELECT a.id AS api_call_id, g.id AS gpu_op_id, call.value AS call, t.os_tid AS thread,
