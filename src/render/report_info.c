@@ -51,7 +51,7 @@ void report_findings(struct report *report, const struct findings *findings, boo
 	}
 	const char *others = report_take(report, &rest);
 	if (others[0])
-		report_text(report, TONE_DIM, "%s: %s.",
+		report_text(report, TONE_DIM, "%s (see inquest info): %s.",
 			has_shown ? "Also" : "Nothing is lost. Worth knowing", others);
 	else if (!has_shown)
 		report_text(report, TONE_DIM, "Nothing is lost, nothing is odd.");
