@@ -166,8 +166,8 @@ static struct fit fit_band(const struct report_table *table, const struct band *
 		const size_t widest = column_width(table, band->column[i]);
 		natural += widest + (i ? strlen(SEPARATOR) : 0);
 		has_bar = has_bar || align == ALIGN_BAR;
-		if (align == ALIGN_CUT)
-			cut = widest;
+		if (align == ALIGN_CUT && widest > cut)
+			cut = widest; /* of several the widest: shortening it is enough */
 	}
 	const size_t needed = natural + (has_bar ? BAR_MIN : 0);
 	if (needed > width)
