@@ -248,8 +248,10 @@ static void add_advice(struct report *report, const struct answer *answer)
 			text_add(&moves, " Saves at most %s a step",
 				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
 		if (advice->bytes != NULL_I64 && advice->bytes != 0)
-			text_add(&moves, "%s %s up to %s a rank", moves.length ? "," : "",
-				advice->bytes > 0 ? (moves.length ? "costs" : "Uses") : "frees",
+			text_add(&moves, "%s %s %s a rank", moves.length ? "," : "",
+				advice->bytes > 0 ? (moves.length ? "costs up to" : "Uses up to")
+				: moves.length	  ? "frees"
+						  : "Has to free",
 				units_bytes(advice->bytes < 0 ? -advice->bytes : advice->bytes,
 					UNITS_PLAIN)
 					.text);

@@ -234,6 +234,30 @@ static bool advise_spend(struct advisor *advisor)
 		});
 }
 
+/* Over the limit: what grows with the batch has to shrink. */
+static bool advise_smaller(struct advisor *advisor)
+{
+	const struct answer *answer = advisor->answer;
+	const enum run_role role = answer_candidate(answer);
+	const double room = room_bytes(advisor);
+	if (answer->objective != OBJECTIVE_FIT || !(room < 0))
+		return true;
+	const struct recipe *recipe = &answer->recipe[role];
+	return advise(advisor,
+		(struct advice){
+			.what = role == ROLE_SPENT
+					? "give the spent run a smaller micro-batch or shorter "
+					  "sequences"
+					: "checkpoint more blocks, or give the run a smaller "
+					  "micro-batch or shorter sequences",
+			.why = arena_format(advisor->arena, advisor->err,
+				"the %s run reserves %s, %s more than it may", role_word(role),
+				units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text,
+				units_bytes(llround(-room), UNITS_PLAIN).text),
+			.bytes = llround(room),
+		});
+}
+
 /* With its memory spent, checkpointing still loses: without it, the same tokens take less. */
 static bool advise_take_off(struct advisor *advisor)
 {
@@ -445,6 +469,7 @@ bool advice_make(struct answer *answer, struct err *err)
 	static bool (*const rules[])(struct advisor *) = {
 		advise_wrap_order,
 		advise_allocator,
+		advise_smaller,
 		advise_take_off,
 		advise_spend,
 		advise_checkpoint_less,

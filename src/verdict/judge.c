@@ -291,40 +291,74 @@ static enum known fits(const struct judge_input *input, const struct recipe *rec
 	return recipe->peak_reserved_bytes <= limit ? YES : NO;
 }
 
-static const char *fit_text(struct arena *arena, const struct judge_input *input,
-	const struct recipe *recipe, struct err *err)
+static const char *run_words(enum run_role role)
 {
+	static const char *const words[ROLE_COUNT] = {
+		[ROLE_BASE] = "base",
+		[ROLE_CHECKPOINTED] = "the checkpointed run",
+		[ROLE_SPENT] = "the spent run",
+	};
+	return words[role];
+}
+
+static const char *fit_text(
+	struct arena *arena, const struct judge_input *input, enum run_role role, struct err *err)
+{
+	const struct recipe *recipe = &input->recipe[role];
 	if (!recipe->given || recipe->could_not_run)
-		return "could not run";
-	return arena_format(arena, err, "reserves %s of the %s it may, with %s allocation retries",
+		return arena_format(arena, err, "%s could not run", run_words(role));
+	return arena_format(arena, err,
+		"%s reserves %s of the %s it may, with %s allocation retries", run_words(role),
 		units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text,
 		units_bytes(recipe_memory_limit(recipe, input->memory_limit_bytes), UNITS_PLAIN)
 			.text,
 		units_count(recipe->alloc_retries).text);
 }
 
-static bool judge_fit(const struct judge_input *input, const struct recipe *candidate,
-	struct arena *arena, struct judgement *ret, struct err *err)
+/* What of the runs that are not the candidate: a run that fits beside one that does not is told
+ * apart. */
+static const char *fit_of_others(struct arena *arena, const struct judge_input *input,
+	enum run_role candidate, struct err *err)
+{
+	static const char *const words[] = {
+		[NO] = "does not fit", [YES] = "fits", [UNKNOWN] = "may or may not fit"};
+	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const struct recipe *checkpointed = &input->recipe[ROLE_CHECKPOINTED];
+	const char *own = "";
+	if (candidate == ROLE_SPENT && checkpointed->given)
+		own = arena_format(arena, err, "; the checkpointed run (%s) %s",
+			units_bytes(checkpointed->peak_reserved_bytes, UNITS_PLAIN).text,
+			words[fits(input, checkpointed)]);
+	if (!own || !base->given || base->could_not_run)
+		return own;
+	return arena_format(arena, err, "%s; base (%s) %s", own,
+		units_bytes(base->peak_reserved_bytes, UNITS_PLAIN).text, words[fits(input, base)]);
+}
+
+static bool judge_fit(const struct judge_input *input, enum run_role candidate, struct arena *arena,
+	struct judgement *ret, struct err *err)
 {
 	const struct recipe *base = &input->recipe[ROLE_BASE];
-	const char *base_words = fit_text(arena, input, base, err);
+	const char *base_words = fit_text(arena, input, ROLE_BASE, err);
 	const char *words = fit_text(arena, input, candidate, err);
-	if (!base_words || !words)
+	const char *others = fit_of_others(arena, input, candidate, err);
+	if (!base_words || !words || !others)
 		return false;
-	const enum known candidate_fits = fits(input, candidate), base_fits = fits(input, base);
+	const enum known candidate_fits = fits(input, &input->recipe[candidate]);
+	const enum known base_fits = fits(input, base);
 	if (candidate_fits == NO)
 		return decide(ret, VERDICT_FAILED,
-			arena_format(arena, err, "the checkpointed run %s", words));
+			arena_format(arena, err, "%s, which is too much%s", words, others));
 	if (candidate_fits == UNKNOWN || base_fits == UNKNOWN)
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			"peak reserved memory, or the GPU's, is not in the traces: give "
 			"--memory-limit and record memory");
 	if (base_fits == YES)
 		return decide(ret, VERDICT_INCONCLUSIVE,
-			arena_format(arena, err, "nothing was to be solved: base fits, it %s",
-				base_words));
+			arena_format(
+				arena, err, "nothing was to be solved: base fits: %s", base_words));
 	return decide(ret, VERDICT_WORKED,
-		arena_format(arena, err, "the checkpointed run %s; base %s%s", words, base_words,
+		arena_format(arena, err, "%s; %s%s", words, base_words,
 			base->given && !base->could_not_run ? ", which is too much" : ""));
 }
 
@@ -346,8 +380,8 @@ bool judge(const struct judge_input *input, struct arena *arena, struct judgemen
 	struct err *err)
 {
 	const struct recipe *base = &input->recipe[ROLE_BASE];
-	const struct recipe *candidate =
-		&input->recipe[input->recipe[ROLE_SPENT].given ? ROLE_SPENT : ROLE_CHECKPOINTED];
+	const enum run_role role = input->recipe[ROLE_SPENT].given ? ROLE_SPENT : ROLE_CHECKPOINTED;
+	const struct recipe *candidate = &input->recipe[role];
 	const bool has_base = base->given && !base->could_not_run;
 	struct pace pace = {.unknown_why = "there is no base run to compare with: only fit can "
 					   "be answered",
@@ -373,7 +407,7 @@ bool judge(const struct judge_input *input, struct arena *arena, struct judgemen
 			return decide(ret, VERDICT_INCONCLUSIVE, pace.unknown_why);
 		return judge_memory(input, candidate, &pace, arena, ret, err);
 	case OBJECTIVE_FIT:
-		return judge_fit(input, candidate, arena, ret, err);
+		return judge_fit(input, role, arena, ret, err);
 	default:
 		return judge_by_pace(input, candidate, &pace, arena, ret, err);
 	}

@@ -155,6 +155,25 @@ static void fit_without_base(void **state)
 	answer_done(&answer);
 }
 
+/* Over the limit by some bytes, the advice is to shrink by them. */
+static void too_large_is_told_to_shrink(void **state)
+{
+	(void)state;
+	struct answer_input input =
+		sample_question(OBJECTIVE_FIT, &base, &checkpointed, &comparison);
+	input.memory_limit_bytes = CHECKPOINTED_BYTES - 1000;
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_FAILED);
+	const struct advice *smaller = find_advice(&answer, "smaller micro-batch");
+	assert_non_null(smaller);
+	assert_int_equal(smaller->bytes, -1000);
+	answer_done(&answer);
+	input.memory_limit_bytes = CHECKPOINTED_BYTES;
+	answer = answer_to(&input);
+	assert_null(find_advice(&answer, "smaller micro-batch"));
+	answer_done(&answer);
+}
+
 static void no_objective_answers_each(void **state)
 {
 	(void)state;
@@ -227,6 +246,7 @@ int main(void)
 		cmocka_unit_test_setup(only_checkpointing_frees, fill),
 		cmocka_unit_test_setup(given_times_decide, fill),
 		cmocka_unit_test_setup(fit_without_base, fill),
+		cmocka_unit_test_setup(too_large_is_told_to_shrink, fill),
 		cmocka_unit_test_setup(no_objective_answers_each, fill),
 		cmocka_unit_test_setup(a_run_against_itself, fill),
 		cmocka_unit_test_setup(not_comparable_says_why, fill),

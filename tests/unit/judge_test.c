@@ -253,6 +253,26 @@ static void fit(void **state)
 	assert_verdict(input, VERDICT_INCONCLUSIVE);
 }
 
+/* The sentence names the run it means, and the others' answers beside it. */
+static void fit_of_three(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_FIT, recipe(132, 16384, 23.5), recipe(160, 16384, 17.1));
+	input.memory_limit_bytes = 18 * GIB;
+	input.recipe[ROLE_SPENT] = recipe(298, 32768, 19.5);
+	const struct judgement failed = verdict_of(&input);
+	assert_int_equal(failed.verdict, VERDICT_FAILED);
+	assert_string_equal(failed.reason,
+		"the spent run reserves 19.5 GiB of the 18.0 GiB it may, with 0 allocation "
+		"retries, which is too much; the checkpointed run (17.1 GiB) fits; base (23.5 "
+		"GiB) does not fit");
+	input.memory_limit_bytes = 20 * GIB;
+	const struct judgement worked = verdict_of(&input);
+	assert_int_equal(worked.verdict, VERDICT_WORKED);
+	assert_non_null(strstr(worked.reason, "the spent run reserves 19.5 GiB"));
+}
+
 static void batch_and_sequence(void **state)
 {
 	(void)state;
@@ -326,6 +346,7 @@ int main(void)
 		cmocka_unit_test(the_same_run_twice),
 		cmocka_unit_test(memory_limits),
 		cmocka_unit_test(fit),
+		cmocka_unit_test(fit_of_three),
 		cmocka_unit_test(batch_and_sequence),
 		cmocka_unit_test(spent_that_spends_nothing),
 		cmocka_unit_test(one_given_time),
