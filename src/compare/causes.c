@@ -22,6 +22,16 @@ const char *headline_word(enum headline headline)
 	return words[headline];
 }
 
+int64_t comparison_hidden_ns(const struct comparison *comparison)
+{
+	const int64_t recomputed_ns = comparison->causes[CAUSE_RECOMPUTE].ns;
+	const int64_t gained_ns = -comparison->causes[CAUSE_LOST_OVERLAP].ns;
+	if (comparison->normalised_to_tokens || !comparison->checkpointing_is_only_difference ||
+		!comparison->is_job || gained_ns <= 0 || recomputed_ns <= 0)
+		return 0;
+	return gained_ns < recomputed_ns ? gained_ns : recomputed_ns;
+}
+
 void comparison_done(struct comparison *comparison)
 {
 	arena_done(&comparison->arena);

@@ -87,9 +87,18 @@ struct comparison {
 	int64_t noise_ns;	  /* half width of the interval, or the floor */
 	struct cause_result causes[CAUSE_COUNT];
 	bool checkpointing_is_only_difference;
+	bool is_job;		    /* false: of a run there is one rank only, whose waits may
+				       be its peers' doing */
 	bool recomputes[2];	    /* base, checkpointed: any recomputation on the path */
 	bool launch_bound;	    /* either run */
 	int64_t inflation_ns[2][2]; /* base, checkpointed: the profiler's cost a step, from, to */
 };
+
+/*
+ * What of the recomputation runs beside collectives that would be waited for anyway: never more
+ * than was recomputed.  0 where fewer waits need not be its doing: something else differs, or the
+ * waits are one rank's.
+ */
+int64_t comparison_hidden_ns(const struct comparison *comparison);
 
 void comparison_done(struct comparison *comparison);

@@ -224,6 +224,12 @@ static bool split(const struct breakdown *base, const struct breakdown *checkpoi
 	return evidence_add(&pair, ret, err) && sentences_add(&pair, ret, err);
 }
 
+/* A lone rank waits for nobody: its path is its job's. */
+static bool is_whole(const struct breakdown *run)
+{
+	return run->path_is_job || run->world_size == 1;
+}
+
 bool compare_runs(const struct breakdown *base, const struct breakdown *checkpointed,
 	struct comparison *ret, struct err *err)
 {
@@ -243,6 +249,7 @@ bool compare_runs(const struct breakdown *base, const struct breakdown *checkpoi
 			(double)checkpointed->tokens_per_step / (double)base->tokens_per_step;
 		ret->normalised_to_tokens = base->tokens_per_step != checkpointed->tokens_per_step;
 	}
+	ret->is_job = is_whole(base) && is_whole(checkpointed);
 	ret->recomputes[0] = run_recomputes(base);
 	ret->recomputes[1] = run_recomputes(checkpointed);
 	set_inflation(base, checkpointed, ret);

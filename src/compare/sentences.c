@@ -35,11 +35,18 @@ static bool say_recompute(const struct pair_facts *pair, struct comparison *ret,
 				ms(recompute)));
 	if (!ret->checkpointing_is_only_difference)
 		return true;
+	if (!ret->is_job)
+		return say(ret, CAUSE_RECOMPUTE,
+			arena_format(&ret->arena, err,
+				"%.1f ms recomputed; what collectives hide of it can't be told "
+				"from "
+				"one rank's trace",
+				ms(recompute)));
 	if (overlap >= -0.05 * recompute)
 		return say(ret, CAUSE_RECOMPUTE,
 			arena_format(&ret->arena, err, "%.1f ms recomputed, none of it hidden",
 				ms(recompute)));
-	const double hidden = fmin(-overlap, recompute);
+	const double hidden = (double)comparison_hidden_ns(ret);
 	return say(ret, CAUSE_RECOMPUTE,
 		arena_format(&ret->arena, err,
 			"%.1f ms recomputed, %.1f ms of it hidden in collectives: it costs %.1f ms",
@@ -79,15 +86,21 @@ static bool say_overlap(const struct pair_facts *pair, struct comparison *ret, s
 				"communicator "
 				"runs one collective at a time",
 				ms(change)));
-	if (overlap < -0.05 * (double)ret->causes[CAUSE_RECOMPUTE].ns &&
-		ret->causes[CAUSE_RECOMPUTE].ns > 0 && ret->checkpointing_is_only_difference)
+	const double hidden = (double)comparison_hidden_ns(ret);
+	if (hidden <= 0.05 * (double)ret->causes[CAUSE_RECOMPUTE].ns)
+		return true;
+	if (hidden < -overlap)
 		return say(ret, CAUSE_LOST_OVERLAP,
 			arena_format(&ret->arena, err,
 				"collectives are better hidden by %.1f ms: recomputation runs "
 				"while "
-				"they are in flight",
-				ms(-overlap)));
-	return true;
+				"they are in flight, which explains %.1f ms of it at most",
+				ms(-overlap), ms(hidden)));
+	return say(ret, CAUSE_LOST_OVERLAP,
+		arena_format(&ret->arena, err,
+			"collectives are better hidden by %.1f ms: recomputation runs while they "
+			"are in flight",
+			ms(-overlap)));
 }
 
 static bool say_rest(const struct pair_facts *pair, struct comparison *ret, struct err *err)

@@ -292,8 +292,7 @@ static double marginal_ns(const struct advisor *advisor)
 	const struct cause_result *causes = advisor->comparison->causes;
 	const double gpu = (double)causes[CAUSE_RECOMPUTE].ns;
 	const double host = (double)causes[CAUSE_RECOMPUTE_DISPATCH].ns;
-	const double hidden = fmin(fmax(-(double)causes[CAUSE_LOST_OVERLAP].ns, 0), fmax(gpu, 0));
-	return gpu + host - hidden;
+	return gpu + host - (double)comparison_hidden_ns(advisor->comparison);
 }
 
 /* Recomputation is bought with memory that nobody needs: buy less of it. */
@@ -310,9 +309,11 @@ static bool advise_checkpoint_less(struct advisor *advisor)
 			.what = "checkpoint fewer blocks, or selectively (save the matmuls, "
 				"recompute the rest)",
 			.why = arena_format(advisor->arena, advisor->err,
-				"recomputation costs %s a step net of what collectives hide, for "
-				"%s%s",
+				"recomputation costs %s a step%s, for %s%s",
 				ms(advisor, marginal).text,
+				comparison_hidden_ns(advisor->comparison) > 0
+					? " net of what collectives hide"
+					: "",
 				units_bytes((int64_t)freed, UNITS_PLAIN).text,
 				is_unspent ? " that nobody uses" : ""),
 			.has_ns = true,

@@ -74,12 +74,10 @@ static bool recipe_make(const struct answer_run *run, struct recipe *ret, struct
 	if (!breakdown)
 		return true;
 	ret->given = true;
-	/* One rank alone can't show that the job is launch-bound; where its GPU waits for the host
-	 * as much, its times are no better for it. */
-	ret->launch_bound =
-		breakdown->launch_bound ||
-		(!breakdown->path_is_job && breakdown->starved_frac > LAUNCH_BOUND_FRAC &&
-			breakdown->world_size != 1);
+	ret->launch_bound = breakdown->launch_bound;
+	ret->maybe_launch_bound = !breakdown->path_is_job &&
+				  breakdown->starved_frac > LAUNCH_BOUND_FRAC &&
+				  breakdown->world_size != 1;
 	ret->tokens_per_step = breakdown->tokens_per_step;
 	ret->peak_allocated_bytes = measure_peak_allocated(breakdown);
 	ret->peak_reserved_bytes = measure_peak_reserved(breakdown);

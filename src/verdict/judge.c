@@ -48,12 +48,19 @@ static double rate_of(const struct recipe *recipe)
 	return NAN;
 }
 
+/* One rank's trace can't show that the job is launch-bound; where its GPU waits for the host as
+ * much, its times are no better for it. */
+static bool is_inflated(const struct recipe *recipe)
+{
+	return recipe->launch_bound || recipe->maybe_launch_bound;
+}
+
 /* Given times are single numbers whose spread nobody said: the floor of a GPU-bound run stands in
  * for it, and the method's name says that it does. */
 static void set_noise(struct pace *pace, const struct recipe *base, const struct recipe *candidate)
 {
 	const bool is_given = base->step_time_given || candidate->step_time_given;
-	const bool is_launch_bound = base->launch_bound || candidate->launch_bound;
+	const bool is_launch_bound = is_inflated(base) || is_inflated(candidate);
 	pace->method = is_given ? "given" : "floor";
 	pace->noise_frac =
 		NOISE_OF_DIFFERENCE *
@@ -91,10 +98,16 @@ static struct pace pace_of(const struct recipe *base, const struct recipe *candi
 	}
 	pace.change_frac = 1 / pace.ratio - 1;
 	set_noise(&pace, base, candidate);
-	if ((base->launch_bound || candidate->launch_bound) &&
+	if ((is_inflated(base) || is_inflated(candidate)) &&
 		!(base->step_time_given && candidate->step_time_given)) {
-		pace.unknown_why = "launch-bound: the profiler's own cost is in the step times; "
-				   "give those of the training log with --step-time";
+		pace.unknown_why =
+			base->launch_bound || candidate->launch_bound
+				? "launch-bound: the profiler's own cost is in the step times; "
+				  "give those of the training log with --step-time"
+				: "the GPU waits for the host, and whether the job is "
+				  "launch-bound can't be told from one rank's trace: if it is, the "
+				  "profiler's own cost is in the step times; give those of the "
+				  "training log with --step-time, or the traces of all ranks";
 		return pace;
 	}
 	if (base->step_time_given != candidate->step_time_given) {

@@ -29,6 +29,12 @@ static const char *const plain_words[CAUSE_COUNT] = {
 	[CAUSE_OTHER] = "what is left over",
 };
 
+/* The profiler's own cost is, or may be, in its step time. */
+static bool is_inflated(const struct recipe *recipe)
+{
+	return (recipe->launch_bound || recipe->maybe_launch_bound) && !recipe->step_time_given;
+}
+
 /* Equal tokens are compared by their step, others by their rate. */
 static void add_pace(struct text *text, const struct recipe *base, const struct recipe *other)
 {
@@ -43,9 +49,9 @@ static void add_pace(struct text *text, const struct recipe *base, const struct 
 	if (!(base->step_ns > 0 && other->step_ns > 0))
 		return;
 	const int decimals = units_ms_decimals(base->step_ns);
-	const bool is_inflated = (base->launch_bound && !base->step_time_given) ||
-				 (other->launch_bound && !other->step_time_given);
-	text_add(text, "; %sthe step went from %s to %s (%s, %s)", is_inflated ? "as traced, " : "",
+	const bool is_as_traced = is_inflated(base) || is_inflated(other);
+	text_add(text, "; %sthe step went from %s to %s (%s, %s)",
+		is_as_traced ? "as traced, " : "",
 		units_ms_bare(base->step_ns, decimals, UNITS_PLAIN).text,
 		units_ms(other->step_ns, decimals, UNITS_PLAIN).text,
 		units_ms(other->step_ns - base->step_ns, decimals, UNITS_SIGNED).text,
@@ -64,11 +70,11 @@ static void add_recomputation(struct text *text, const struct comparison *compar
 	if (host >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
 		text_add(text, " (%s of it waiting for the host)",
 			units_ms(host, decimals, UNITS_PLAIN).text);
-	/* With other shapes fewer waits need not be the recomputation's doing. */
-	if (comparison->normalised_to_tokens || !comparison->checkpointing_is_only_difference)
+	/* Elsewhere fewer waits need not be the recomputation's doing. */
+	if (comparison->normalised_to_tokens || !comparison->checkpointing_is_only_difference ||
+		!comparison->is_job)
 		return;
-	const double gained = -(double)causes[CAUSE_LOST_OVERLAP].ns;
-	const double hidden = gained < gpu ? gained : gpu;
+	const double hidden = (double)comparison_hidden_ns(comparison);
 	if (hidden >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
 		text_add(text, ", %s of it hidden in collectives",
 			units_ms(hidden, decimals, UNITS_PLAIN).text);
@@ -112,20 +118,21 @@ static bool add_repeats(struct text *text, const struct answer *answer,
 /* The other large causes, largest first, that no other clause has told. */
 static void add_other_causes(struct text *text, const struct comparison *comparison, int decimals)
 {
-	const int64_t recompute = comparison->causes[CAUSE_RECOMPUTE].ns;
+	int64_t rest[CAUSE_COUNT];
 	bool told[CAUSE_COUNT] = {false};
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		rest[i] = comparison->causes[i].ns;
+	/* So much of the waits was said as "hidden". */
+	rest[CAUSE_LOST_OVERLAP] += comparison_hidden_ns(comparison);
 	for (int round = 0; round < 2; round++) {
 		int best = -1;
 		for (int i = 0; i < CAUSE_COUNT; i++) {
-			const int64_t ns = comparison->causes[i].ns;
-			/* A gain in overlap beside recomputation was said as "hidden". */
-			const bool is_hidden = i == CAUSE_LOST_OVERLAP && ns < 0 && recompute > 0;
-			if (!plain_words[i] || told[i] || is_hidden)
+			if (!plain_words[i] || told[i])
 				continue;
-			if (best < 0 || llabs(ns) > llabs(comparison->causes[best].ns))
+			if (best < 0 || llabs(rest[i]) > llabs(rest[best]))
 				best = i;
 		}
-		const double ns = best < 0 ? 0 : (double)comparison->causes[best].ns;
+		const double ns = best < 0 ? 0 : (double)rest[best];
 		if (fabs(ns) < WORTH_SAYING_FRAC * (double)comparison->base_ns ||
 			fabs(ns) < 0.1 * fabs((double)comparison->delta_ns))
 			return;

@@ -61,6 +61,30 @@ static void unspent_sentence(void **state)
 	answer_done(&answer);
 }
 
+/* Waits that shrink by more than was recomputed are not all its doing; one rank's tell nothing. */
+static void hidden_is_at_most_what_was_recomputed(void **state)
+{
+	(void)state;
+	comparison.causes[CAUSE_RECOMPUTE].ns = 10 * SAMPLE_MS;
+	comparison.causes[CAUSE_LOST_OVERLAP].ns = -14 * SAMPLE_MS;
+	comparison.causes[CAUSE_UNIT_OVERHEAD].ns = 32 * SAMPLE_MS;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_non_null(strstr(answer.sentence,
+		"10.0 ms are recomputation, 10.0 ms of it hidden in collectives; "));
+	assert_non_null(strstr(answer.sentence, "waiting on collectives: -4.0 ms"));
+	answer_done(&answer);
+	comparison.is_job = false;
+	answer = answer_to(&input);
+	assert_null(strstr(answer.sentence, "hidden"));
+	assert_non_null(strstr(answer.sentence, "waiting on collectives: -14.0 ms"));
+	const struct advice *fewer = find_advice(&answer, "fewer blocks");
+	assert_non_null(fewer);
+	assert_int_equal(fewer->ns[1], 10 * SAMPLE_MS);
+	answer_done(&answer);
+}
+
 /* Each piece of advice stands on its number, and falls with it. */
 static void advice_stands_on_numbers(void **state)
 {
@@ -242,6 +266,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(unspent_sentence, fill),
+		cmocka_unit_test_setup(hidden_is_at_most_what_was_recomputed, fill),
 		cmocka_unit_test_setup(advice_stands_on_numbers, fill),
 		cmocka_unit_test_setup(only_checkpointing_frees, fill),
 		cmocka_unit_test_setup(given_times_decide, fill),

@@ -140,6 +140,19 @@ static void launch_bound_needs_times(void **state)
 	assert_verdict(input, VERDICT_WORKED);
 }
 
+/* One rank's trace never states it, and trusts its times no more for that. */
+static void one_rank_may_be_launch_bound(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_THROUGHPUT, recipe(100, 4096, 8), recipe(180, 4096, 6));
+	input.recipe[ROLE_BASE].maybe_launch_bound = true;
+	const struct judgement traced = verdict_of(&input);
+	assert_int_equal(traced.verdict, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(traced.reason, "can't be told from one rank"));
+	assert_null(strstr(traced.reason, "launch-bound:"));
+}
+
 static void welch_from_four_steps(void **state)
 {
 	(void)state;
@@ -341,6 +354,7 @@ int main(void)
 		cmocka_unit_test(torchtitan_165),
 		cmocka_unit_test(recorded_runs),
 		cmocka_unit_test(launch_bound_needs_times),
+		cmocka_unit_test(one_rank_may_be_launch_bound),
 		cmocka_unit_test(welch_from_four_steps),
 		cmocka_unit_test(throughput_borders),
 		cmocka_unit_test(the_same_run_twice),
