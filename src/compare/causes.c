@@ -22,6 +22,11 @@ const char *headline_word(enum headline headline)
 	return words[headline];
 }
 
+bool comparison_is_confounded(const struct comparison *comparison)
+{
+	return comparison->confounders && comparison->confounders[0];
+}
+
 int64_t comparison_hidden_ns(const struct comparison *comparison)
 {
 	const int64_t recomputed_ns = comparison->causes[CAUSE_RECOMPUTE].ns;

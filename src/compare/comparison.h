@@ -87,6 +87,9 @@ struct comparison {
 	int64_t noise_ns;	  /* half width of the interval, or the floor */
 	struct cause_result causes[CAUSE_COUNT];
 	bool checkpointing_is_only_difference;
+	bool same_work;		    /* tokens, micro-batch and sequence, as far as they are known */
+	const char *confounders;    /* what differs beside checkpointing, by name: while it does,
+				       checkpointing's own share can't be told; "" or NULL if none */
 	bool is_job;		    /* false: of a run there is one rank only, whose waits may
 				       be its peers' doing */
 	bool recomputes[2];	    /* base, checkpointed: any recomputation on the path */
@@ -100,5 +103,7 @@ struct comparison {
  * waits are one rank's.
  */
 int64_t comparison_hidden_ns(const struct comparison *comparison);
+
+bool comparison_is_confounded(const struct comparison *comparison);
 
 void comparison_done(struct comparison *comparison);

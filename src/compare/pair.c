@@ -5,6 +5,7 @@
 
 #include "base/stats.h"
 #include "compare/buckets.h"
+#include "compare/confounders.h"
 #include "compare/differences.h"
 #include "compare/evidence.h"
 #include "compare/sentences.h"
@@ -240,6 +241,12 @@ bool compare_runs(const struct breakdown *base, const struct breakdown *checkpoi
 		return false;
 	}
 	ret->comparable = differences.comparable;
+	ret->same_work = differences.same_work;
+	ret->confounders = confounders_name(base, checkpointed, &differences, &ret->arena, err);
+	if (!ret->confounders) {
+		comparison_done(ret);
+		return false;
+	}
 	ret->differences = differences.items;
 	ret->difference_count = differences.count;
 	ret->checkpointing_is_only_difference = differences.checkpointing_is_only_difference;

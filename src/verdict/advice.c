@@ -48,7 +48,15 @@ static struct units ms(const struct advisor *advisor, double ns)
 	return units_ms(ns, advisor->decimals, UNITS_PLAIN);
 }
 
-/* Reserved by base and not by the checkpointed run, by checkpointing's doing; 0 where unknown. */
+/* Something beside checkpointing differs: what is checkpointing's doing can't be told. */
+static bool is_confounded(const struct advisor *advisor)
+{
+	const struct comparison *spent = advisor->answer->spent;
+	return (advisor->comparison && comparison_is_confounded(advisor->comparison)) ||
+	       (spent && comparison_is_confounded(spent));
+}
+
+/* Reserved by base and not by the checkpointed run, which checkpoints; 0 where unknown. */
 static double freed_bytes(const struct advisor *advisor)
 {
 	const struct recipe *recipe = advisor->answer->recipe;
@@ -228,7 +236,7 @@ static bool advise_spend(struct advisor *advisor)
 					   "longer "
 					   "sequences, and give that run as SPENT",
 			.why = arena_format(advisor->arena, advisor->err,
-				"checkpointing reserves %s less than base%s%s",
+				"the checkpointed run reserves %s less than base%s%s",
 				units_bytes((int64_t)freed, UNITS_PLAIN).text, gpu, growth),
 			.bytes = llround(is_spent || room < freed ? room : freed),
 		});
@@ -265,7 +273,7 @@ static bool advise_take_off(struct advisor *advisor)
 	const struct recipe *base = &answer->recipe[ROLE_BASE];
 	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
 	if (answer->judgement.verdict != VERDICT_FAILED || !spent->given ||
-		answer->objective != OBJECTIVE_THROUGHPUT ||
+		is_confounded(advisor) || answer->objective != OBJECTIVE_THROUGHPUT ||
 		!(spent->tokens_per_s < base->tokens_per_s) || !(base->step_ns > 0))
 		return true;
 	const double saved = base->step_ns * (base->tokens_per_s / spent->tokens_per_s - 1);
@@ -298,7 +306,8 @@ static double marginal_ns(const struct advisor *advisor)
 /* Recomputation is bought with memory that nobody needs: buy less of it. */
 static bool advise_checkpoint_less(struct advisor *advisor)
 {
-	if (advisor->answer->recipe[ROLE_SPENT].given)
+	/* What else differs may have freed the memory, or cost the time. */
+	if (advisor->answer->recipe[ROLE_SPENT].given || is_confounded(advisor))
 		return true;
 	const double marginal = marginal_ns(advisor), freed = freed_bytes(advisor);
 	const bool is_unspent = advisor->answer->judgement.verdict == VERDICT_UNSPENT;

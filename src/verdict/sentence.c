@@ -59,13 +59,15 @@ static void add_pace(struct text *text, const struct recipe *base, const struct 
 }
 
 /* The marginal cost: what runs while a collective is in flight costs nothing twice. */
-static void add_recomputation(struct text *text, const struct comparison *comparison, int decimals)
+static void add_recomputation(struct text *text, const struct comparison *comparison, int decimals,
+	int64_t untold[CAUSE_COUNT])
 {
 	const struct cause_result *causes = comparison->causes;
 	const double gpu = (double)causes[CAUSE_RECOMPUTE].ns;
 	const double host = (double)causes[CAUSE_RECOMPUTE_DISPATCH].ns;
 	if (gpu + host < WORTH_SAYING_FRAC * (double)comparison->base_ns)
 		return;
+	untold[CAUSE_RECOMPUTE] = untold[CAUSE_RECOMPUTE_DISPATCH] = 0;
 	text_add(text, "; %s are recomputation", units_ms(gpu + host, decimals, UNITS_PLAIN).text);
 	if (host >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
 		text_add(text, " (%s of it waiting for the host)",
@@ -75,10 +77,11 @@ static void add_recomputation(struct text *text, const struct comparison *compar
 		!comparison->is_job)
 		return;
 	const double hidden = (double)comparison_hidden_ns(comparison);
-	if (hidden >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
+	if (hidden >= WORTH_SAYING_FRAC * (double)comparison->base_ns) {
+		untold[CAUSE_LOST_OVERLAP] += comparison_hidden_ns(comparison);
 		text_add(text, ", %s of it hidden in collectives",
 			units_ms(hidden, decimals, UNITS_PLAIN).text);
-	else if (host < gpu)
+	} else if (host < gpu)
 		text_add(text, ", none of it hidden");
 }
 
@@ -90,7 +93,8 @@ static bool is_uncounted(const struct breakdown *breakdown)
 }
 
 static bool add_repeats(struct text *text, const struct answer *answer,
-	const struct comparison *comparison, int decimals, struct err *err)
+	const struct comparison *comparison, int decimals, int64_t untold[CAUSE_COUNT],
+	struct err *err)
 {
 	struct gather_sum before, after;
 	struct arena scratch = {0};
@@ -100,6 +104,8 @@ static bool add_repeats(struct text *text, const struct answer *answer,
 				&scratch, &after, err);
 	const double ns = (double)comparison->causes[CAUSE_REPEATED_ALL_GATHER].ns;
 	const bool worth_saying = fabs(ns) >= WORTH_SAYING_FRAC * (double)comparison->base_ns;
+	if (worth_saying || after.count > before.count)
+		untold[CAUSE_REPEATED_ALL_GATHER] = 0;
 	if (ok && after.count > before.count)
 		text_add(text, "; %.3g gathers a step are repeated, for %s", after.count,
 			units_ms(ns, decimals, UNITS_PLAIN).text);
@@ -116,30 +122,36 @@ static bool add_repeats(struct text *text, const struct answer *answer,
 }
 
 /* The other large causes, largest first, that no other clause has told. */
-static void add_other_causes(struct text *text, const struct comparison *comparison, int decimals)
+static void add_other_causes(struct text *text, const struct comparison *comparison, int decimals,
+	int64_t untold[CAUSE_COUNT])
 {
-	int64_t rest[CAUSE_COUNT];
-	bool told[CAUSE_COUNT] = {false};
-	for (int i = 0; i < CAUSE_COUNT; i++)
-		rest[i] = comparison->causes[i].ns;
-	/* So much of the waits was said as "hidden". */
-	rest[CAUSE_LOST_OVERLAP] += comparison_hidden_ns(comparison);
 	for (int round = 0; round < 2; round++) {
 		int best = -1;
 		for (int i = 0; i < CAUSE_COUNT; i++) {
-			if (!plain_words[i] || told[i])
+			if (!plain_words[i] || !untold[i])
 				continue;
-			if (best < 0 || llabs(rest[i]) > llabs(rest[best]))
+			if (best < 0 || llabs(untold[i]) > llabs(untold[best]))
 				best = i;
 		}
-		const double ns = best < 0 ? 0 : (double)rest[best];
+		const double ns = best < 0 ? 0 : (double)untold[best];
 		if (fabs(ns) < WORTH_SAYING_FRAC * (double)comparison->base_ns ||
 			fabs(ns) < 0.1 * fabs((double)comparison->delta_ns))
 			return;
-		told[best] = true;
+		untold[best] = 0;
 		text_add(text, "; %s: %s", plain_words[best],
 			units_ms(ns, decimals, UNITS_SIGNED).text);
 	}
+}
+
+/* Numbers that do not add up to the difference would mislead: what offsets them is said. */
+static void add_rest(struct text *text, const struct comparison *comparison, int decimals,
+	const int64_t untold[CAUSE_COUNT])
+{
+	double rest = 0;
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		rest += (double)untold[i];
+	if (fabs(rest) >= WORTH_SAYING_FRAC * (double)comparison->base_ns)
+		text_add(text, "; the rest: %s", units_ms(rest, decimals, UNITS_SIGNED).text);
 }
 
 static bool add_causes(struct text *text, const struct answer *answer, struct err *err)
@@ -158,10 +170,14 @@ static bool add_causes(struct text *text, const struct answer *answer, struct er
 								     : "the change makes",
 			units_ms((double)comparison->delta_ns, decimals, UNITS_SIGNED).text,
 			comparison->normalised_to_tokens ? " of base's tokens" : "");
-	add_recomputation(text, comparison, decimals);
-	if (!add_repeats(text, answer, comparison, decimals, err))
+	int64_t untold[CAUSE_COUNT];
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		untold[i] = comparison->causes[i].ns;
+	add_recomputation(text, comparison, decimals, untold);
+	if (!add_repeats(text, answer, comparison, decimals, untold, err))
 		return false;
-	add_other_causes(text, comparison, decimals);
+	add_other_causes(text, comparison, decimals, untold);
+	add_rest(text, comparison, decimals, untold);
 	return true;
 }
 
@@ -172,8 +188,10 @@ static void add_memory(struct text *text, const struct answer *answer)
 	const bool is_unspent = answer->judgement.verdict == VERDICT_UNSPENT;
 	if (base == NULL_I64 || other == NULL_I64 || answer->recipe[ROLE_SPENT].given)
 		return;
-	const bool is_its_doing = answer->comparison && answer->comparison->recomputes[1] &&
-				  !answer->comparison->recomputes[0];
+	const struct comparison *comparison = answer->comparison;
+	const bool is_its_doing = comparison && comparison->recomputes[1] &&
+				  !comparison->recomputes[0] && comparison->same_work &&
+				  !comparison_is_confounded(comparison);
 	if (is_unspent)
 		text_add(text, "; %s less are reserved and nobody uses them: spend them%s",
 			units_bytes(base - other, UNITS_PLAIN).text,
@@ -223,12 +241,34 @@ static void add_differences(struct text *text, const struct comparison *comparis
 		text_add(text, "%s %s", i ? ";" : ":", comparison->differences[i]);
 }
 
+/* What differs beside checkpointing comes first: nothing that follows is its doing alone. */
+static void add_confounders(struct text *text, const struct answer *answer)
+{
+	const struct comparison *pair = answer->comparison, *spent = answer->spent;
+	if (pair && comparison_is_confounded(pair)) {
+		const bool is_only_one = pair->recomputes[1] && !pair->recomputes[0];
+		text_add(text,
+			is_only_one ? "; the runs also differ in %s: checkpointing's own share "
+				      "can't be told"
+			: pair->recomputes[0] ? "; both runs recompute and differ in %s"
+					      : "; the runs differ in %s",
+			pair->confounders);
+	} else if (spent && comparison_is_confounded(spent)) {
+		text_add(text,
+			"; the spent run also differs from base in %s: checkpointing's own share "
+			"can't be told",
+			spent->confounders);
+	}
+}
+
 bool sentence_make(struct answer *answer, struct err *err)
 {
 	const enum verdict_word verdict = answer->judgement.verdict;
 	const struct recipe *recipe = answer->recipe;
 	struct text body = {0};
 	bool ok = true;
+	if (verdict != VERDICT_NOT_COMPARABLE)
+		add_confounders(&body, answer);
 	if (!step_says_it(answer))
 		text_add(&body, "; %s", answer->judgement.reason);
 	if (verdict == VERDICT_NOT_COMPARABLE) {

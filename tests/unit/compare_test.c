@@ -119,6 +119,58 @@ static void compare(struct made *base, struct made *checkpointed, struct compari
 	assert_int_equal(ret->delta_ns, ret->checkpointed_ns - ret->base_ns);
 }
 
+/* Two runs of two units; the second recomputes. */
+static void make_pair(struct made *base, struct made *checkpointed)
+{
+	struct made *both[] = {base, checkpointed};
+	for (int i = 0; i < 2; i++) {
+		begin(both[i], 1);
+		both[i]->steps[0].busy_ns[PHASE_FORWARD] = MS(10);
+		both[i]->steps[0].busy_ns[PHASE_RECOMPUTE] = i ? MS(5) : 0;
+		close_step(&both[i]->steps[0]);
+		add_bill(both[i], "layers.0", GATHER_FORWARD, 1, 1000);
+		add_bill(both[i], "layers.0", GATHER_BACKWARD, 1, 1000);
+		both[i]->facts.is_fsdp2 = true;
+		both[i]->facts.unit_count = 1;
+	}
+	checkpointed->facts.regions = 4;
+}
+
+static void expect_confounders(struct made *base, struct made *checkpointed, const char *expected)
+{
+	struct comparison comparison;
+	compare(base, checkpointed, &comparison);
+	assert_string_equal(comparison.confounders, expected);
+	comparison_done(&comparison);
+}
+
+/* Named only where it differs, and never for what checkpointing itself brings. */
+static void confounders(void **state)
+{
+	(void)state;
+	struct made base, checkpointed;
+	make_pair(&base, &checkpointed);
+	expect_confounders(&base, &checkpointed, "");
+	checkpointed.facts.gathers_in_recompute = true;
+	checkpointed.facts.gathers[GATHER_REPEAT] = 1;
+	expect_confounders(&base, &checkpointed, "");
+	base.steps[0].busy_ns[PHASE_RECOMPUTE] = MS(5);
+	close_step(&base.steps[0]);
+	expect_confounders(&base, &checkpointed, "the wrap order");
+	make_pair(&base, &checkpointed);
+	checkpointed.facts.has_compiled = true;
+	base.facts.gathers[GATHER_BACKWARD] = 0;
+	expect_confounders(&base, &checkpointed, "torch.compile and resharding after forward");
+	make_pair(&base, &checkpointed);
+	checkpointed.facts.gathers[GATHER_FORWARD] = checkpointed.facts.gathers[GATHER_BACKWARD] =
+		2; /* two micro-batches */
+	expect_confounders(&base, &checkpointed, "");
+	checkpointed.facts.unit_count = 2;
+	expect_confounders(&base, &checkpointed, "the FSDP units");
+	checkpointed.facts.is_fsdp2 = false;
+	expect_confounders(&base, &checkpointed, "the FSDP version");
+}
+
 /* --- random pairs --- */
 
 static uint64_t seed;
@@ -631,6 +683,7 @@ int main(void)
 		cmocka_unit_test(normalised_to_tokens),
 		cmocka_unit_test(rounding),
 		cmocka_unit_test(noise),
+		cmocka_unit_test(confounders),
 		cmocka_unit_test(comparability),
 		cmocka_unit_test(broken_sum),
 	};

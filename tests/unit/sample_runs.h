@@ -127,6 +127,7 @@ static inline struct comparison sample_comparison(void)
 		.recomputes = {false, true},
 		.checkpointing_is_only_difference = true,
 		.is_job = true,
+		.same_work = true,
 		.token_ratio = 1,
 		.base_ns = 132 * SAMPLE_MS,
 		.checkpointed_ns = 160 * SAMPLE_MS,
