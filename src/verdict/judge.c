@@ -199,9 +199,15 @@ static bool spends(const struct recipe *spent, const struct recipe *checkpointed
 		       (1 + MEMORY_FREED_FRAC) * (double)checkpointed->peak_reserved_bytes;
 }
 
-static bool judge_throughput(const struct judge_input *input, const struct pace *pace,
-	const char *pace_words, struct arena *arena, struct judgement *ret, struct err *err)
+static bool judge_throughput(const struct judge_input *input, enum run_role role,
+	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
 {
+	if (pace->unknown_why)
+		return decide(ret, VERDICT_INCONCLUSIVE, pace->unknown_why);
+	const char *pace_words =
+		pace_text(arena, &input->recipe[ROLE_BASE], &input->recipe[role], pace, err);
+	if (!pace_words)
+		return false;
 	if (pace->faster == YES)
 		return decide(ret, VERDICT_WORKED, pace_words);
 	if (pace->slower == NO)
@@ -220,13 +226,22 @@ static bool judge_throughput(const struct judge_input *input, const struct pace 
 	return judge_slower(input, pace_words, arena, ret, err);
 }
 
-/* `batch` and `sequence`: more of something, at no loss. */
-static bool judge_growth(const struct judge_input *input, const struct recipe *candidate,
-	const struct pace *pace, const char *pace_words, struct arena *arena, struct judgement *ret,
-	struct err *err)
+static const char *run_words(enum run_role role)
+{
+	static const char *const words[ROLE_COUNT] = {
+		[ROLE_BASE] = "base",
+		[ROLE_CHECKPOINTED] = "the checkpointed run",
+		[ROLE_SPENT] = "the spent run",
+	};
+	return words[role];
+}
+
+/* `batch` and `sequence`: more of something, at no loss.  Whether there is more needs no clock. */
+static bool judge_growth(const struct judge_input *input, enum run_role role,
+	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
 {
 	const bool is_batch = input->objective == OBJECTIVE_BATCH;
-	const struct recipe *base = &input->recipe[ROLE_BASE];
+	const struct recipe *base = &input->recipe[ROLE_BASE], *candidate = &input->recipe[role];
 	const int64_t before = is_batch ? base->sequences_per_rank : base->sequence_length;
 	const int64_t after = is_batch ? candidate->sequences_per_rank : candidate->sequence_length;
 	const char *what = is_batch ? "sequences a rank" : "tokens a sequence";
@@ -236,12 +251,21 @@ static bool judge_growth(const struct judge_input *input, const struct recipe *c
 	if (after == before)
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			arena_format(arena, err,
-				"every run has %s %s: a larger one was not tried, or not given",
-				units_count(after).text, what));
+				"base and %s both have %s %s: a larger one was not tried, or not "
+				"given",
+				run_words(role), units_count(after).text,
+				after != 1 ? what
+				: is_batch ? "sequence a rank"
+					   : "token a sequence"));
 	if (after < before)
 		return decide(ret, VERDICT_FAILED,
 			arena_format(arena, err, "%s fell from %s to %s", what,
 				units_count(before).text, units_count(after).text));
+	if (pace->unknown_why)
+		return decide(ret, VERDICT_INCONCLUSIVE, pace->unknown_why);
+	const char *pace_words = pace_text(arena, base, candidate, pace, err);
+	if (!pace_words)
+		return false;
 	return decide(ret, pace->slower == YES ? VERDICT_FAILED : VERDICT_WORKED,
 		arena_format(arena, err, "%s went from %s to %s; %s%s", what,
 			units_count(before).text, units_count(after).text, pace_words,
@@ -302,16 +326,6 @@ static enum known fits(const struct judge_input *input, const struct recipe *rec
 		recipe->alloc_retries == NULL_I64)
 		return UNKNOWN;
 	return recipe->peak_reserved_bytes <= limit ? YES : NO;
-}
-
-static const char *run_words(enum run_role role)
-{
-	static const char *const words[ROLE_COUNT] = {
-		[ROLE_BASE] = "base",
-		[ROLE_CHECKPOINTED] = "the checkpointed run",
-		[ROLE_SPENT] = "the spent run",
-	};
-	return words[role];
 }
 
 static const char *fit_text(
@@ -375,20 +389,6 @@ static bool judge_fit(const struct judge_input *input, enum run_role candidate, 
 			base->given && !base->could_not_run ? ", which is too much" : ""));
 }
 
-/* The objectives that need a measured pace. */
-static bool judge_by_pace(const struct judge_input *input, const struct recipe *candidate,
-	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
-{
-	if (pace->unknown_why)
-		return decide(ret, VERDICT_INCONCLUSIVE, pace->unknown_why);
-	const char *words = pace_text(arena, &input->recipe[ROLE_BASE], candidate, pace, err);
-	if (!words)
-		return false;
-	if (input->objective == OBJECTIVE_THROUGHPUT)
-		return judge_throughput(input, pace, words, arena, ret, err);
-	return judge_growth(input, candidate, pace, words, arena, ret, err);
-}
-
 bool judge(const struct judge_input *input, struct arena *arena, struct judgement *ret,
 	struct err *err)
 {
@@ -414,14 +414,16 @@ bool judge(const struct judge_input *input, struct arena *arena, struct judgemen
 			"whether it failed depends on what it was meant to do: give --objective");
 	if (input->differ_only_in_noise)
 		return decide(ret, VERDICT_INCONCLUSIVE, "the runs are the same");
+	if (!has_base && input->objective != OBJECTIVE_FIT)
+		return decide(ret, VERDICT_INCONCLUSIVE, pace.unknown_why);
 	switch (input->objective) {
 	case OBJECTIVE_MEMORY:
-		if (!has_base)
-			return decide(ret, VERDICT_INCONCLUSIVE, pace.unknown_why);
 		return judge_memory(input, candidate, &pace, arena, ret, err);
 	case OBJECTIVE_FIT:
 		return judge_fit(input, role, arena, ret, err);
+	case OBJECTIVE_THROUGHPUT:
+		return judge_throughput(input, role, &pace, arena, ret, err);
 	default:
-		return judge_by_pace(input, candidate, &pace, arena, ret, err);
+		return judge_growth(input, role, &pace, arena, ret, err);
 	}
 }

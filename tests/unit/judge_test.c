@@ -311,6 +311,28 @@ static void batch_and_sequence(void **state)
 	assert_verdict(input, VERDICT_WORKED);
 }
 
+/* Whether a batch grew needs no clock: asked before the step times of a launch-bound pair. */
+static void growth_needs_no_clock(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_BATCH, recipe(100, 4096, 8), recipe(130, 4096, 7));
+	input.recipe[ROLE_BASE].launch_bound = true;
+	input.recipe[ROLE_BASE].sequences_per_rank = 1;
+	input.recipe[ROLE_CHECKPOINTED].sequences_per_rank = 1;
+	const struct judgement same = verdict_of(&input);
+	assert_int_equal(same.verdict, VERDICT_INCONCLUSIVE);
+	assert_string_equal(same.reason,
+		"base and the checkpointed run both have 1 sequence a rank: a larger one was not "
+		"tried, or not given");
+	input.recipe[ROLE_BASE].sequences_per_rank = 2;
+	assert_verdict(input, VERDICT_FAILED);
+	input.recipe[ROLE_CHECKPOINTED].sequences_per_rank = 4;
+	const struct judgement grown = verdict_of(&input);
+	assert_int_equal(grown.verdict, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(grown.reason, "--step-time"));
+}
+
 /* A SPENT run that takes nothing of what was freed can't tell that spending it failed. */
 static void spent_that_spends_nothing(void **state)
 {
@@ -362,6 +384,7 @@ int main(void)
 		cmocka_unit_test(fit),
 		cmocka_unit_test(fit_of_three),
 		cmocka_unit_test(batch_and_sequence),
+		cmocka_unit_test(growth_needs_no_clock),
 		cmocka_unit_test(spent_that_spends_nothing),
 		cmocka_unit_test(one_given_time),
 		cmocka_unit_test(what_stops_an_answer),
