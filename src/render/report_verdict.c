@@ -228,12 +228,24 @@ static void note_launch_bound(struct report *report, const struct answer *answer
 		cost[0] ? ": an estimated " : "", cost);
 }
 
+/* Which run the list is about, and what every time in it is for. */
+static void note_advice_unit(struct report *report, const struct answer *answer)
+{
+	const enum run_role role = answer_candidate(answer);
+	const int64_t tokens = answer->recipe[role].tokens_per_step;
+	report_text(report, TONE_DIM, "In the %s run, %s; times are for one step of it%s%s%s.",
+		role_word(role), answer->breakdown[role]->name, tokens == NULL_I64 ? "" : ", ",
+		tokens == NULL_I64 ? "" : units_count(tokens).text,
+		tokens == NULL_I64 ? "" : " tokens");
+}
+
 static void add_advice(struct report *report, const struct answer *answer)
 {
 	if (!answer->advice_count)
 		return;
 	const int decimals = units_ms_decimals(answer->traced_step_ns[answer_candidate(answer)]);
 	report_heading(report, "What to change");
+	note_advice_unit(report, answer);
 	for (uint32_t i = 0; i < answer->advice_count; i++) {
 		const struct advice *advice = &answer->advice[i];
 		struct text moves = {0};

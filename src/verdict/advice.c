@@ -21,6 +21,7 @@ struct advisor {
 	const struct breakdown *base, *checkpointed, *candidate; /* base may be NULL */
 	const struct comparison *comparison; /* NULL when there is none, or none that means
 						anything */
+	const struct comparison *own;	     /* of base and the candidate; NULL likewise */
 	double step_ns;			     /* the candidate's, as traced */
 	int decimals;
 	struct arena *arena;
@@ -41,6 +42,23 @@ static bool advise(struct advisor *advisor, struct advice advice)
 	if (answer->advice_count < ADVICE_MAX)
 		answer->advice[answer->advice_count++] = advice;
 	return true;
+}
+
+/* A comparison's times are for base's tokens: they are brought to its other run's own step. */
+static double own_step(const struct comparison *comparison, double ns)
+{
+	return comparison->normalised_to_tokens ? ns * comparison->token_ratio : ns;
+}
+
+/* Another run's step has other tokens: its time for the candidate's.  NaN where unknown. */
+static double for_candidate_tokens(const struct advisor *advisor, enum run_role role, double ns)
+{
+	const struct answer *answer = advisor->answer;
+	const int64_t tokens = answer->recipe[role].tokens_per_step;
+	const int64_t own = answer->recipe[answer_candidate(answer)].tokens_per_step;
+	if (tokens == own)
+		return ns;
+	return tokens > 0 && own > 0 ? ns * (double)own / (double)tokens : NAN;
 }
 
 static struct units ms(const struct advisor *advisor, double ns)
@@ -99,10 +117,11 @@ static bool advise_wrap_order(struct advisor *advisor)
 	if (repeats.count <= 0)
 		return true;
 	double low = blocked_on(advisor, GATHER_REPEAT), high = repeats.kernel_ns, lost = 0;
-	if (advisor->comparison) {
-		const struct cause_result *causes = advisor->comparison->causes;
-		low = high = fmax(0, (double)causes[CAUSE_REPEATED_ALL_GATHER].ns);
-		lost = fmax(0, (double)causes[CAUSE_LOST_OVERLAP].ns);
+	if (advisor->own) {
+		const struct cause_result *causes = advisor->own->causes;
+		low = high = own_step(
+			advisor->own, fmax(0, (double)causes[CAUSE_REPEATED_ALL_GATHER].ns));
+		lost = own_step(advisor->own, fmax(0, (double)causes[CAUSE_LOST_OVERLAP].ns));
 	}
 	const char *queued = repeats.queued_ns < WORTH_FRAC * advisor->step_ns
 				     ? ""
@@ -274,16 +293,16 @@ static bool advise_take_off(struct advisor *advisor)
 	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
 	if (answer->judgement.verdict != VERDICT_FAILED || !spent->given ||
 		is_confounded(advisor) || answer->objective != OBJECTIVE_THROUGHPUT ||
-		!(spent->tokens_per_s < base->tokens_per_s) || !(base->step_ns > 0))
+		!(spent->tokens_per_s < base->tokens_per_s) || !(spent->step_ns > 0))
 		return true;
-	const double saved = base->step_ns * (base->tokens_per_s / spent->tokens_per_s - 1);
+	const double saved = spent->step_ns * (1 - spent->tokens_per_s / base->tokens_per_s);
 	return advise(advisor,
 		(struct advice){
 			.what = "take checkpointing off where base fits, or checkpoint fewer "
 				"blocks",
 			.why = arena_format(advisor->arena, advisor->err,
 				"base handles %s tokens/s, checkpointing with its memory spent "
-				"%s: base's tokens take %s longer",
+				"%s: a step's tokens take %s longer",
 				units_rate(base->tokens_per_s).text,
 				units_rate(spent->tokens_per_s).text, ms(advisor, saved).text),
 			.has_ns = true,
@@ -292,7 +311,8 @@ static bool advise_take_off(struct advisor *advisor)
 		});
 }
 
-/* Recomputation, less what runs beside collectives that would be waited for anyway. */
+/* Recomputation in the checkpointed run's step, less what runs beside collectives that would be
+ * waited for anyway. */
 static double marginal_ns(const struct advisor *advisor)
 {
 	if (!advisor->comparison)
@@ -300,7 +320,8 @@ static double marginal_ns(const struct advisor *advisor)
 	const struct cause_result *causes = advisor->comparison->causes;
 	const double gpu = (double)causes[CAUSE_RECOMPUTE].ns;
 	const double host = (double)causes[CAUSE_RECOMPUTE_DISPATCH].ns;
-	return gpu + host - (double)comparison_hidden_ns(advisor->comparison);
+	return own_step(advisor->comparison,
+		gpu + host - (double)comparison_hidden_ns(advisor->comparison));
 }
 
 /* Recomputation is bought with memory that nobody needs: buy less of it. */
@@ -332,14 +353,15 @@ static bool advise_checkpoint_less(struct advisor *advisor)
 }
 
 static bool advise_allocator_of(
-	struct advisor *advisor, const struct breakdown *breakdown, const char *whose)
+	struct advisor *advisor, const struct breakdown *breakdown, enum run_role role)
 {
 	if (!breakdown)
 		return true;
 	const int64_t retries = measure_alloc_retries(breakdown);
 	const double stall = measure_alloc_stall_ns(breakdown);
 	const struct alloc_calls calls = measure_alloc_calls(breakdown);
-	if (retries <= 0 && !is_worth_it(advisor, stall))
+	const double own_stall = for_candidate_tokens(advisor, role, stall);
+	if (retries <= 0 && !is_worth_it(advisor, own_stall))
 		return true;
 	return advise(advisor,
 		(struct advice){
@@ -347,15 +369,16 @@ static bool advise_allocator_of(
 				"give %s's allocator room: "
 				"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True against "
 				"fragmentation, or a smaller peak",
-				whose),
+				role_word(role)),
 			.why = arena_format(advisor->arena, advisor->err,
-				"%.4g retries, %.4g cudaMalloc and %.4g cudaFree a step; the GPU "
-				"starves for %s a step in the allocator and until the host is "
-				"ahead again",
+				"%.4g retries, %.4g cudaMalloc and %.4g cudaFree a step of its; "
+				"the "
+				"GPU starves for %s of that step in the allocator and until the "
+				"host is ahead again",
 				(double)retries / (breakdown->path_used ? breakdown->path_used : 1),
 				calls.alloc_count, calls.free_count, ms(advisor, stall).text),
-			.has_ns = true,
-			.ns = {0, llround(stall)},
+			.has_ns = !isnan(own_stall),
+			.ns = {0, isnan(own_stall) ? 0 : llround(own_stall)},
 			.bytes = NULL_I64,
 		});
 }
@@ -363,10 +386,9 @@ static bool advise_allocator_of(
 static bool advise_allocator(struct advisor *advisor)
 {
 	const bool is_spent = advisor->candidate != advisor->checkpointed;
-	return advise_allocator_of(advisor, advisor->base, role_word(ROLE_BASE)) &&
-	       advise_allocator_of(advisor, advisor->checkpointed, role_word(ROLE_CHECKPOINTED)) &&
-	       (!is_spent ||
-		       advise_allocator_of(advisor, advisor->candidate, role_word(ROLE_SPENT)));
+	return advise_allocator_of(advisor, advisor->base, ROLE_BASE) &&
+	       advise_allocator_of(advisor, advisor->checkpointed, ROLE_CHECKPOINTED) &&
+	       (!is_spent || advise_allocator_of(advisor, advisor->candidate, ROLE_SPENT));
 }
 
 static double starved_in(const struct advisor *advisor, uint8_t phase)
@@ -490,6 +512,7 @@ bool advice_make(struct answer *answer, struct err *err)
 		remark_tail,
 	};
 	const enum run_role candidate = answer_candidate(answer);
+	const struct comparison *own = candidate == ROLE_SPENT ? answer->spent : answer->comparison;
 	const bool is_comparable = answer->comparison && answer->comparison->comparable;
 	struct advisor advisor = {
 		.answer = answer,
@@ -497,6 +520,7 @@ bool advice_make(struct answer *answer, struct err *err)
 		.checkpointed = answer->breakdown[ROLE_CHECKPOINTED],
 		.candidate = answer->breakdown[candidate],
 		.comparison = is_comparable ? answer->comparison : NULL,
+		.own = own && own->comparable ? own : NULL,
 		.step_ns = answer->traced_step_ns[candidate],
 		.decimals = units_ms_decimals(answer->traced_step_ns[candidate]),
 		.arena = &answer->arena,

@@ -262,6 +262,61 @@ static void not_comparable_says_why(void **state)
 	answer_done(&answer);
 }
 
+/* Every time in the list is for one step of the candidate's, whatever tokens the runs have. */
+static void advice_has_one_unit(void **state)
+{
+	(void)state;
+	checkpointed.breakdown.tokens_per_step *= 2;
+	comparison.normalised_to_tokens = true;
+	comparison.same_work = false;
+	comparison.token_ratio = 2;
+	base.rank.memory.alloc_retries = 4;
+	base.rank.memory.alloc_stall_ns = 20 * SAMPLE_MS; /* of two steps */
+	const struct answer_input input =
+		sample_question(OBJECTIVE_MEMORY, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	const struct advice *fewer = find_advice(&answer, "fewer blocks");
+	assert_non_null(fewer);
+	assert_int_equal(fewer->ns[1], 60 * SAMPLE_MS);
+	const struct advice *allocator = find_advice(&answer, "base's allocator");
+	assert_non_null(allocator);
+	assert_int_equal(allocator->ns[1], 20 * SAMPLE_MS);
+	const struct advice *keep = find_advice(&answer, "reshard_after_forward");
+	assert_non_null(keep);
+	assert_int_equal(keep->ns[1], 14 * SAMPLE_MS);
+	answer_done(&answer);
+}
+
+/* With SPENT, the list is about SPENT, and its comparison with base. */
+static void advice_is_about_spent(void **state)
+{
+	(void)state;
+	static struct sample_run spent;
+	struct comparison spending = sample_comparison();
+	sample_run_fill(&spent, "big_ac_block_mb4", 200, CHECKPOINTED_BYTES + 1000000000);
+	spent.breakdown.tokens_per_step *= 2;
+	spent.rank.gather_count = 3;
+	spending.normalised_to_tokens = true;
+	spending.same_work = false;
+	spending.token_ratio = 2;
+	spending.causes[CAUSE_REPEATED_ALL_GATHER].ns = 5 * SAMPLE_MS;
+	spending.causes[CAUSE_LOST_OVERLAP].ns = 0;
+	struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	input.run[ROLE_SPENT].breakdown = &spent.breakdown;
+	input.spent = &spending;
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_FAILED);
+	const struct advice *order = find_advice(&answer, "non-reentrant");
+	assert_non_null(order);
+	assert_int_equal(order->ns[1], 10 * SAMPLE_MS);
+	/* 332 ms for what base does in twice 132. */
+	const struct advice *off = find_advice(&answer, "take checkpointing off");
+	assert_non_null(off);
+	assert_int_equal(off->ns[1], 68 * SAMPLE_MS);
+	answer_done(&answer);
+}
+
 /* Whichever allocation fails, the answer is whole or there is none. */
 static void every_allocation_may_fail(void **state)
 {
@@ -300,6 +355,8 @@ int main(void)
 		cmocka_unit_test_setup(no_objective_answers_each, fill),
 		cmocka_unit_test_setup(a_run_against_itself, fill),
 		cmocka_unit_test_setup(not_comparable_says_why, fill),
+		cmocka_unit_test_setup(advice_has_one_unit, fill),
+		cmocka_unit_test_setup(advice_is_about_spent, fill),
 		cmocka_unit_test_setup(every_allocation_may_fail, fill),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
