@@ -4,12 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "attribute/facts.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/table.h"
 #include "verdict/sentence.h"
 
-#define INTERVAL_MIN_STEPS 4 /* fewer windows give no interval worth printing */
+#define INTERVAL_MIN_STEPS 4	/* fewer windows give no interval worth printing */
+#define UNKNOWN_FRAC	   0.01 /* of the step: more work of unknown phase may be recomputation */
 
 static const struct recipe unknown_recipe = {
 	.step_ns = NAN,
@@ -67,6 +69,21 @@ static void set_given(const struct answer_run *run, struct recipe *recipe)
 	}
 }
 
+/* Where phases are not known, or compiled graphs may hide it, nothing can be said. */
+static bool recomputes_nothing(const struct breakdown *run)
+{
+	const double wall =
+		measure_path_ns(run, MEASURE_ANY, MEASURE_ANY, MEASURE_ANY, MEASURE_ANY);
+	const double forward =
+		measure_path_ns(run, STATE_BUSY, PHASE_FORWARD, MEASURE_ANY, MEASURE_ANY);
+	const double unknown =
+		measure_path_ns(run, STATE_BUSY, PHASE_UNKNOWN, MEASURE_ANY, MEASURE_ANY);
+	const double recompute =
+		measure_path_ns(run, MEASURE_ANY, PHASE_RECOMPUTE, MEASURE_ANY, MEASURE_ANY);
+	return recompute == 0 && forward > 0 && unknown < UNKNOWN_FRAC * wall &&
+	       run->facts->regions == 0 && !run->facts->has_compiled;
+}
+
 static bool recipe_make(const struct answer_run *run, struct recipe *ret, struct err *err)
 {
 	*ret = unknown_recipe;
@@ -78,6 +95,7 @@ static bool recipe_make(const struct answer_run *run, struct recipe *ret, struct
 	ret->maybe_launch_bound = !breakdown->path_is_job &&
 				  breakdown->starved_frac > LAUNCH_BOUND_FRAC &&
 				  breakdown->world_size != 1;
+	ret->recomputes_nothing = recomputes_nothing(breakdown);
 	ret->tokens_per_step = breakdown->tokens_per_step;
 	ret->peak_allocated_bytes = measure_peak_allocated(breakdown);
 	ret->peak_reserved_bytes = measure_peak_reserved(breakdown);

@@ -39,6 +39,16 @@ static bool decide(struct judgement *ret, enum verdict_word verdict, const char 
 	return reason != NULL;
 }
 
+static const char *run_words(enum run_role role)
+{
+	static const char *const words[ROLE_COUNT] = {
+		[ROLE_BASE] = "base",
+		[ROLE_CHECKPOINTED] = "the checkpointed run",
+		[ROLE_SPENT] = "the spent run",
+	};
+	return words[role];
+}
+
 static double rate_of(const struct recipe *recipe)
 {
 	if (recipe->tokens_per_s > 0)
@@ -226,16 +236,6 @@ static bool judge_throughput(const struct judge_input *input, enum run_role role
 	return judge_slower(input, pace_words, arena, ret, err);
 }
 
-static const char *run_words(enum run_role role)
-{
-	static const char *const words[ROLE_COUNT] = {
-		[ROLE_BASE] = "base",
-		[ROLE_CHECKPOINTED] = "the checkpointed run",
-		[ROLE_SPENT] = "the spent run",
-	};
-	return words[role];
-}
-
 /* `batch` and `sequence`: more of something, at no loss.  Whether there is more needs no clock. */
 static bool judge_growth(const struct judge_input *input, enum run_role role,
 	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
@@ -389,6 +389,15 @@ static bool judge_fit(const struct judge_input *input, enum run_role candidate, 
 			base->given && !base->could_not_run ? ", which is too much" : ""));
 }
 
+/* The run that is to be judged as checkpointed and is not; ROLE_COUNT without one. */
+static enum run_role find_uncheckpointed(const struct judge_input *input)
+{
+	for (enum run_role role = ROLE_CHECKPOINTED; role < ROLE_COUNT; role++)
+		if (input->recipe[role].given && input->recipe[role].recomputes_nothing)
+			return role;
+	return ROLE_COUNT;
+}
+
 bool judge(const struct judge_input *input, struct arena *arena, struct judgement *ret,
 	struct err *err)
 {
@@ -414,6 +423,13 @@ bool judge(const struct judge_input *input, struct arena *arena, struct judgemen
 			"whether it failed depends on what it was meant to do: give --objective");
 	if (input->differ_only_in_noise)
 		return decide(ret, VERDICT_INCONCLUSIVE, "the runs are the same");
+	const enum run_role uncheckpointed = find_uncheckpointed(input);
+	if (uncheckpointed != ROLE_COUNT)
+		return decide(ret, VERDICT_INCONCLUSIVE,
+			arena_format(arena, err,
+				"%s recomputes nothing: it has no checkpointing that could be "
+				"judged",
+				run_words(uncheckpointed)));
 	if (!has_base && input->objective != OBJECTIVE_FIT)
 		return decide(ret, VERDICT_INCONCLUSIVE, pace.unknown_why);
 	switch (input->objective) {

@@ -213,7 +213,7 @@ static void add_missing_control(struct text *text, const struct answer *answer)
 	const struct recipe *base = &answer->recipe[ROLE_BASE];
 	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
 	if (answer->spent && answer->comparison && answer->comparison->recomputes[1] &&
-		!answer->spent->recomputes[1])
+		!answer->spent->recomputes[1] && !spent->recomputes_nothing)
 		text_add(text, "; SPENT itself does not recompute");
 	else if (spent->given && answer->judgement.verdict == VERDICT_WORKED &&
 		 answer_base_has_room(answer))

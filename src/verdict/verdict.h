@@ -60,6 +60,7 @@ struct recipe {
 	bool step_time_given;	/* --step-time or --tokens-per-s, not the trace */
 	bool launch_bound;
 	bool maybe_launch_bound; /* one rank's trace, whose GPU waits as much: it can't be told */
+	bool recomputes_nothing; /* by its trace, in which no graph may hide recomputation */
 	int64_t tokens_per_step;
 	double tokens_per_s;
 	int64_t peak_allocated_bytes, peak_reserved_bytes, gpu_memory_bytes;

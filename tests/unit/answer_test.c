@@ -247,6 +247,27 @@ static void a_run_against_itself(void **state)
 	answer_done(&answer);
 }
 
+/* Only a trace whose phases are known can show that nothing is recomputed. */
+static void recomputation_is_looked_for(void **state)
+{
+	(void)state;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_MEMORY, &checkpointed, &base, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_false(answer.recipe[ROLE_BASE].recomputes_nothing);
+	assert_true(answer.recipe[ROLE_CHECKPOINTED].recomputes_nothing);
+	answer_done(&answer);
+	base.facts.has_compiled = true;
+	answer = answer_to(&input);
+	assert_false(answer.recipe[ROLE_CHECKPOINTED].recomputes_nothing);
+	answer_done(&answer);
+	base.facts.has_compiled = false;
+	base.parts[1].phase = PHASE_UNKNOWN;
+	answer = answer_to(&input);
+	assert_false(answer.recipe[ROLE_CHECKPOINTED].recomputes_nothing);
+	answer_done(&answer);
+}
+
 static void not_comparable_says_why(void **state)
 {
 	(void)state;
@@ -354,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup(too_large_is_told_to_shrink, fill),
 		cmocka_unit_test_setup(no_objective_answers_each, fill),
 		cmocka_unit_test_setup(a_run_against_itself, fill),
+		cmocka_unit_test_setup(recomputation_is_looked_for, fill),
 		cmocka_unit_test_setup(not_comparable_says_why, fill),
 		cmocka_unit_test_setup(advice_has_one_unit, fill),
 		cmocka_unit_test_setup(advice_is_about_spent, fill),

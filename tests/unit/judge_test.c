@@ -358,6 +358,27 @@ static void one_given_time(void **state)
 	assert_verdict(input, VERDICT_UNSPENT);
 }
 
+/* A run without checkpointing says nothing about checkpointing, whatever it does. */
+static void no_checkpointing_to_judge(void **state)
+{
+	(void)state;
+	struct judge_input input = pair(OBJECTIVE_FIT, nothing, recipe(120, 4096, 60));
+	input.recipe[ROLE_CHECKPOINTED].gpu_memory_bytes = 80 * GIB;
+	assert_verdict(input, VERDICT_WORKED);
+	input.recipe[ROLE_CHECKPOINTED].recomputes_nothing = true;
+	assert_verdict(input, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(verdict_of(&input).reason,
+		"the checkpointed run recomputes nothing: it has no checkpointing"));
+	input = pair(OBJECTIVE_THROUGHPUT, recipe(100, 4096, 8), recipe(120, 4096, 6));
+	input.recipe[ROLE_SPENT] = recipe(180, 8192, 8);
+	assert_verdict(input, VERDICT_WORKED);
+	input.recipe[ROLE_BASE].recomputes_nothing = true;
+	assert_verdict(input, VERDICT_WORKED);
+	input.recipe[ROLE_SPENT].recomputes_nothing = true;
+	assert_verdict(input, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(verdict_of(&input).reason, "the spent run recomputes nothing"));
+}
+
 static void what_stops_an_answer(void **state)
 {
 	(void)state;
@@ -387,6 +408,7 @@ int main(void)
 		cmocka_unit_test(growth_needs_no_clock),
 		cmocka_unit_test(spent_that_spends_nothing),
 		cmocka_unit_test(one_given_time),
+		cmocka_unit_test(no_checkpointing_to_judge),
 		cmocka_unit_test(what_stops_an_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
