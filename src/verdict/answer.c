@@ -17,6 +17,7 @@ static const struct recipe unknown_recipe = {
 	.step_ns = NAN,
 	.step_ci95_ns = {NAN, NAN},
 	.step_variance = NAN,
+	.busy_ns = NAN,
 	.tokens_per_step = NULL_I64,
 	.tokens_per_s = NAN,
 	.peak_allocated_bytes = NULL_I64,
@@ -90,11 +91,14 @@ static bool recipe_make(const struct answer_run *run, struct recipe *ret, struct
 	const struct breakdown *breakdown = run->breakdown;
 	if (!breakdown)
 		return true;
+	const double busy =
+		measure_path_ns(breakdown, STATE_BUSY, MEASURE_ANY, MEASURE_ANY, MEASURE_ANY);
 	ret->given = true;
 	ret->launch_bound = breakdown->launch_bound;
 	ret->maybe_launch_bound = !breakdown->path_is_job &&
 				  breakdown->starved_frac > LAUNCH_BOUND_FRAC &&
 				  breakdown->world_size != 1;
+	ret->busy_ns = busy > 0 ? busy : NAN;
 	ret->recomputes_nothing = recomputes_nothing(breakdown);
 	ret->tokens_per_step = breakdown->tokens_per_step;
 	ret->peak_allocated_bytes = measure_peak_allocated(breakdown);

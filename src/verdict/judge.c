@@ -398,6 +398,33 @@ static enum run_role find_uncheckpointed(const struct judge_input *input)
 	return ROLE_COUNT;
 }
 
+/* A run whose given step is shorter than what its GPU computes in one; ROLE_COUNT without one. */
+static enum run_role find_impossible_time(const struct judge_input *input)
+{
+	for (enum run_role role = ROLE_BASE; role < ROLE_COUNT; role++) {
+		const struct recipe *recipe = &input->recipe[role];
+		if (recipe->given && recipe->step_time_given &&
+			recipe->step_ns < BUSY_SLACK_FRAC * recipe->busy_ns)
+			return role;
+	}
+	return ROLE_COUNT;
+}
+
+static bool judge_impossible_time(const struct recipe *recipe, enum run_role role,
+	struct arena *arena, struct judgement *ret, struct err *err)
+{
+	return decide(ret, VERDICT_INCONCLUSIVE,
+		arena_format(arena, err,
+			"%s can't take the given %s a step, since the GPU is busy for %s of its "
+			"traced step: is --step-time in milliseconds, and --tokens-per-s the whole "
+			"job's?",
+			run_words(role),
+			units_ms(recipe->step_ns, units_ms_decimals(recipe->step_ns), UNITS_PLAIN)
+				.text,
+			units_ms(recipe->busy_ns, units_ms_decimals(recipe->busy_ns), UNITS_PLAIN)
+				.text));
+}
+
 bool judge(const struct judge_input *input, struct arena *arena, struct judgement *ret,
 	struct err *err)
 {
@@ -423,6 +450,10 @@ bool judge(const struct judge_input *input, struct arena *arena, struct judgemen
 			"whether it failed depends on what it was meant to do: give --objective");
 	if (input->differ_only_in_noise)
 		return decide(ret, VERDICT_INCONCLUSIVE, "the runs are the same");
+	const enum run_role impossible = find_impossible_time(input);
+	if (impossible != ROLE_COUNT && input->objective != OBJECTIVE_FIT)
+		return judge_impossible_time(
+			&input->recipe[impossible], impossible, arena, ret, err);
 	const enum run_role uncheckpointed = find_uncheckpointed(input);
 	if (uncheckpointed != ROLE_COUNT)
 		return decide(ret, VERDICT_INCONCLUSIVE,

@@ -57,6 +57,7 @@ struct recipe {
 	double step_ci95_ns[2]; /* NaN without an interval */
 	double step_variance;	/* of one step, ns^2; NaN if unknown */
 	uint32_t steps;		/* used windows behind step_ns */
+	double busy_ns;		/* of a traced step, the GPU's; NaN if unknown */
 	bool step_time_given;	/* --step-time or --tokens-per-s, not the trace */
 	bool launch_bound;
 	bool maybe_launch_bound; /* one rank's trace, whose GPU waits as much: it can't be told */
@@ -71,6 +72,10 @@ struct recipe {
 /* The bytes that a run of the recipe may reserve: `given_bytes`, else MEMORY_LIMIT_FRAC of its GPU.
  * NULL_I64 where neither is known. */
 int64_t recipe_memory_limit(const struct recipe *recipe, int64_t given_bytes);
+
+/* A given step time below this share of the busy time is no step time: profilers slow the host,
+ * and kernels by no more than a few per cent. */
+#define BUSY_SLACK_FRAC 0.9
 
 struct judge_input {
 	enum objective objective;

@@ -180,13 +180,27 @@ static void given_times_decide(void **state)
 	(void)state;
 	struct answer_input input =
 		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
-	input.run[ROLE_BASE].given_step_ns = 100e6;
-	input.run[ROLE_CHECKPOINTED].given_tokens_per_s = 16384 / 0.0999;
+	input.run[ROLE_BASE].given_step_ns = 140e6;
+	input.run[ROLE_CHECKPOINTED].given_tokens_per_s = 16384 / 0.1399;
 	struct answer answer = answer_to(&input);
 	assert_int_equal(answer.judgement.verdict, VERDICT_INCONCLUSIVE);
 	assert_string_equal(answer.judgement.noise_method, "given");
-	assert_true(fabs(answer.recipe[ROLE_CHECKPOINTED].step_ns - 99.9e6) < 1);
+	assert_true(fabs(answer.recipe[ROLE_CHECKPOINTED].step_ns - 139.9e6) < 1);
 	assert_true(answer.traced_step_ns[ROLE_CHECKPOINTED] == 160e6);
+	answer_done(&answer);
+}
+
+/* The trace's busy time bounds what may be given. */
+static void impossible_times_are_refused(void **state)
+{
+	(void)state;
+	struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	input.run[ROLE_BASE].given_step_ns = 132e6;
+	input.run[ROLE_CHECKPOINTED].given_step_ns = 120e6; /* busy for 141 ms */
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(answer.sentence, "busy for"));
 	answer_done(&answer);
 }
 
@@ -371,6 +385,7 @@ int main(void)
 		cmocka_unit_test_setup(advice_stands_on_numbers, fill),
 		cmocka_unit_test_setup(only_checkpointing_frees, fill),
 		cmocka_unit_test_setup(given_times_decide, fill),
+		cmocka_unit_test_setup(impossible_times_are_refused, fill),
 		cmocka_unit_test_setup(fit_without_base, fill),
 		cmocka_unit_test_setup(too_large_is_told_to_shrink, fill),
 		cmocka_unit_test_setup(no_objective_answers_each, fill),

@@ -19,6 +19,7 @@ static const struct recipe nothing = {
 	.step_ns = NAN,
 	.step_ci95_ns = {NAN, NAN},
 	.step_variance = NAN,
+	.busy_ns = NAN,
 	.tokens_per_step = NULL_I64,
 	.tokens_per_s = NAN,
 	.peak_allocated_bytes = NULL_I64,
@@ -379,6 +380,31 @@ static void no_checkpointing_to_judge(void **state)
 	assert_non_null(strstr(verdict_of(&input).reason, "the spent run recomputes nothing"));
 }
 
+/* Seconds given as milliseconds. */
+static void impossible_times(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_THROUGHPUT, recipe(0.13, 4096, 8), recipe(0.16, 4096, 6));
+	input.recipe[ROLE_BASE].busy_ns = 120e6;
+	input.recipe[ROLE_CHECKPOINTED].busy_ns = 140e6;
+	assert_verdict(input, VERDICT_UNSPENT);
+	input.recipe[ROLE_BASE].step_time_given = true;
+	input.recipe[ROLE_CHECKPOINTED].step_time_given = true;
+	const struct judgement seconds = verdict_of(&input);
+	assert_int_equal(seconds.verdict, VERDICT_INCONCLUSIVE);
+	assert_non_null(strstr(seconds.reason, "the given 0.130 ms"));
+	assert_non_null(strstr(seconds.reason, "busy for 120.0 ms"));
+	assert_non_null(strstr(seconds.reason, "milliseconds"));
+	/* A few per cent below is the profiler's doing. */
+	input.recipe[ROLE_BASE].step_ns = 109e6;
+	input.recipe[ROLE_CHECKPOINTED].step_ns = 135e6;
+	input.recipe[ROLE_BASE].tokens_per_s = input.recipe[ROLE_CHECKPOINTED].tokens_per_s = NAN;
+	assert_verdict(input, VERDICT_UNSPENT);
+	input.recipe[ROLE_CHECKPOINTED].step_ns = 125e6;
+	assert_verdict(input, VERDICT_INCONCLUSIVE);
+}
+
 static void what_stops_an_answer(void **state)
 {
 	(void)state;
@@ -409,6 +435,7 @@ int main(void)
 		cmocka_unit_test(spent_that_spends_nothing),
 		cmocka_unit_test(one_given_time),
 		cmocka_unit_test(no_checkpointing_to_judge),
+		cmocka_unit_test(impossible_times),
 		cmocka_unit_test(what_stops_an_answer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
