@@ -89,13 +89,21 @@ static double freed_bytes(const struct advisor *advisor)
 	return (double)(before - after);
 }
 
+/* Some run retried allocations where the GPU seems to have room: its size is no limit. */
+static bool is_limit_doubtful(const struct advisor *advisor)
+{
+	return recipes_doubt_limit(advisor->answer->recipe, advisor->answer->memory_limit_bytes) !=
+	       ROLE_COUNT;
+}
+
 /* Left on the GPU by the candidate, below the limit; NaN where unknown. */
 static double room_bytes(const struct advisor *advisor)
 {
 	const struct answer *answer = advisor->answer;
 	const struct recipe *recipe = &answer->recipe[answer_candidate(answer)];
 	const int64_t limit = recipe_memory_limit(recipe, answer->memory_limit_bytes);
-	if (limit == NULL_I64 || recipe->peak_reserved_bytes == NULL_I64)
+	if (limit == NULL_I64 || is_limit_doubtful(advisor) ||
+		recipe->peak_reserved_bytes == NULL_I64)
 		return NAN;
 	return (double)(limit - recipe->peak_reserved_bytes);
 }
@@ -158,9 +166,13 @@ static bool advise_keep_units(struct advisor *advisor)
 	if (!is_worth_it(advisor, blocked) || backward.count <= 0)
 		return true;
 	const char *where =
-		isnan(room) ? "how much room the GPU has is not in the traces"
-			    : arena_format(advisor->arena, advisor->err, "the GPU has room for %s",
-				      units_bytes((int64_t)room, UNITS_PLAIN).text);
+		is_limit_doubtful(advisor)
+			? "allocations were retried far below the GPU's memory, so how much room "
+			  "there is can't be told: give --memory-limit"
+		: isnan(room)
+			? "how much room the GPU has is not in the traces"
+			: arena_format(advisor->arena, advisor->err, "the GPU has room for %s",
+				  units_bytes((int64_t)room, UNITS_PLAIN).text);
 	if (!where)
 		return false;
 	const bool all_fit = !(room < backward.unit_bytes);
@@ -241,7 +253,10 @@ static bool advise_spend(struct advisor *advisor)
 								   VERDICT_WORKED)))
 		return true;
 	const char *growth = growth_text(advisor, room);
-	const char *gpu = isnan(room) || room <= 0
+	const char *gpu = is_limit_doubtful(advisor)
+				  ? "; how much more is free can't be told, since allocations were "
+				    "retried far below the GPU's memory: give --memory-limit"
+			  : isnan(room) || room <= 0
 				  ? ""
 				  : arena_format(advisor->arena, advisor->err,
 					    ", and the GPU has %s free below its limit",
@@ -341,7 +356,7 @@ static bool advise_checkpoint_less(struct advisor *advisor)
 			.why = arena_format(advisor->arena, advisor->err,
 				"recomputation costs %s a step%s, for %s%s",
 				ms(advisor, marginal).text,
-				comparison_hidden_ns(advisor->comparison) > 0
+				is_worth_it(advisor, (double)comparison_hidden_ns(advisor->comparison))
 					? " net of what collectives hide"
 					: "",
 				units_bytes((int64_t)freed, UNITS_PLAIN).text,

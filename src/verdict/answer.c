@@ -163,6 +163,7 @@ bool answer_base_has_room(const struct answer *answer)
 	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
 	if (!base->given || base->could_not_run || base->peak_reserved_bytes == NULL_I64 ||
 		base->tokens_per_step <= 0 || spent->tokens_per_step <= base->tokens_per_step ||
+		recipes_doubt_limit(answer->recipe, answer->memory_limit_bytes) != ROLE_COUNT ||
 		base->alloc_retries > 0)
 		return false;
 	const int64_t limit = recipe_memory_limit(base, answer->memory_limit_bytes);

@@ -315,6 +315,19 @@ int64_t recipe_memory_limit(const struct recipe *recipe, int64_t given_bytes)
 	return (int64_t)(MEMORY_LIMIT_FRAC * (double)recipe->gpu_memory_bytes);
 }
 
+enum run_role recipes_doubt_limit(const struct recipe recipe[ROLE_COUNT], int64_t given_bytes)
+{
+	for (enum run_role role = ROLE_BASE; given_bytes == NULL_I64 && role < ROLE_COUNT; role++) {
+		const int64_t limit = recipe_memory_limit(&recipe[role], NULL_I64);
+		if (recipe[role].given && recipe[role].alloc_retries > 0 && limit != NULL_I64 &&
+			recipe[role].peak_reserved_bytes != NULL_I64 &&
+			(double)recipe[role].peak_reserved_bytes <
+				DOUBTFUL_LIMIT_FRAC * (double)limit)
+			return role;
+	}
+	return ROLE_COUNT;
+}
+
 static enum known fits(const struct judge_input *input, const struct recipe *recipe)
 {
 	if (!recipe->given || recipe->could_not_run)
@@ -334,6 +347,10 @@ static const char *fit_text(
 	const struct recipe *recipe = &input->recipe[role];
 	if (!recipe->given || recipe->could_not_run)
 		return arena_format(arena, err, "%s could not run", run_words(role));
+	if (recipes_doubt_limit(input->recipe, input->memory_limit_bytes) != ROLE_COUNT)
+		return arena_format(arena, err, "%s reserves %s, with %s allocation retries",
+			run_words(role), units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text,
+			units_count(recipe->alloc_retries).text);
 	return arena_format(arena, err,
 		"%s reserves %s of the %s it may, with %s allocation retries", run_words(role),
 		units_bytes(recipe->peak_reserved_bytes, UNITS_PLAIN).text,
@@ -362,6 +379,14 @@ static const char *fit_of_others(struct arena *arena, const struct judge_input *
 		units_bytes(base->peak_reserved_bytes, UNITS_PLAIN).text, words[fits(input, base)]);
 }
 
+static const char *doubt_text(const struct judge_input *input)
+{
+	return recipes_doubt_limit(input->recipe, input->memory_limit_bytes) == ROLE_COUNT
+		       ? ""
+		       : "; retries so far below the GPU's memory mean a cap or another process: "
+			 "give --memory-limit";
+}
+
 static bool judge_fit(const struct judge_input *input, enum run_role candidate, struct arena *arena,
 	struct judgement *ret, struct err *err)
 {
@@ -369,13 +394,15 @@ static bool judge_fit(const struct judge_input *input, enum run_role candidate, 
 	const char *base_words = fit_text(arena, input, ROLE_BASE, err);
 	const char *words = fit_text(arena, input, candidate, err);
 	const char *others = fit_of_others(arena, input, candidate, err);
+	const char *doubt = doubt_text(input);
 	if (!base_words || !words || !others)
 		return false;
 	const enum known candidate_fits = fits(input, &input->recipe[candidate]);
 	const enum known base_fits = fits(input, base);
 	if (candidate_fits == NO)
 		return decide(ret, VERDICT_FAILED,
-			arena_format(arena, err, "%s, which is too much%s", words, others));
+			arena_format(
+				arena, err, "%s, which is too much%s%s", words, others, doubt));
 	if (candidate_fits == UNKNOWN || base_fits == UNKNOWN)
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			"peak reserved memory, or the GPU's, is not in the traces: give "
@@ -385,8 +412,8 @@ static bool judge_fit(const struct judge_input *input, enum run_role candidate, 
 			arena_format(
 				arena, err, "nothing was to be solved: base fits: %s", base_words));
 	return decide(ret, VERDICT_WORKED,
-		arena_format(arena, err, "%s; %s%s", words, base_words,
-			base->given && !base->could_not_run ? ", which is too much" : ""));
+		arena_format(arena, err, "%s; %s%s%s", words, base_words,
+			base->given && !base->could_not_run ? ", which is too much" : "", doubt));
 }
 
 /* The run that is to be judged as checkpointed and is not; ROLE_COUNT without one. */

@@ -77,6 +77,14 @@ int64_t recipe_memory_limit(const struct recipe *recipe, int64_t given_bytes);
  * and kernels by no more than a few per cent. */
 #define BUSY_SLACK_FRAC 0.9
 
+/* Retries well below the limit show that something else sets it: a cap on the process, or another
+ * one on the GPU. */
+#define DOUBTFUL_LIMIT_FRAC 0.8
+
+/* Of runs that retried allocations so, the first; ROLE_COUNT without one, or where the limit was
+ * given. */
+enum run_role recipes_doubt_limit(const struct recipe recipe[ROLE_COUNT], int64_t given_bytes);
+
 struct judge_input {
 	enum objective objective;
 	struct recipe recipe[ROLE_COUNT];

@@ -236,6 +236,26 @@ static void too_large_is_told_to_shrink(void **state)
 	answer_done(&answer);
 }
 
+static void no_room_is_claimed_below_retries(void **state)
+{
+	(void)state;
+	struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	input.run[ROLE_BASE].gpu_memory_bytes = 8 * BASE_BYTES;
+	input.run[ROLE_CHECKPOINTED].gpu_memory_bytes = 8 * BASE_BYTES;
+	struct answer answer = answer_to(&input);
+	assert_non_null(strstr(find_advice(&answer, "spend the freed")->why, "free below"));
+	answer_done(&answer);
+	base.rank.memory.alloc_retries = 4;
+	answer = answer_to(&input);
+	for (uint32_t i = 0; i < answer.advice_count; i++) {
+		assert_null(strstr(answer.advice[i].why, "free below"));
+		assert_null(strstr(answer.advice[i].why, "has room for"));
+	}
+	assert_non_null(strstr(find_advice(&answer, "spend the freed")->why, "--memory-limit"));
+	answer_done(&answer);
+}
+
 static void no_objective_answers_each(void **state)
 {
 	(void)state;
@@ -388,6 +408,7 @@ int main(void)
 		cmocka_unit_test_setup(impossible_times_are_refused, fill),
 		cmocka_unit_test_setup(fit_without_base, fill),
 		cmocka_unit_test_setup(too_large_is_told_to_shrink, fill),
+		cmocka_unit_test_setup(no_room_is_claimed_below_retries, fill),
 		cmocka_unit_test_setup(no_objective_answers_each, fill),
 		cmocka_unit_test_setup(a_run_against_itself, fill),
 		cmocka_unit_test_setup(recomputation_is_looked_for, fill),

@@ -287,6 +287,26 @@ static void fit_of_three(void **state)
 	assert_non_null(strstr(worked.reason, "the spent run reserves 19.5 GiB"));
 }
 
+/* Retries at a small reservation show another limit than the GPU's. */
+static void a_limit_in_doubt(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_FIT, recipe(111, 16384, 14.4), recipe(121, 16384, 9.5));
+	input.recipe[ROLE_BASE].gpu_memory_bytes = 140 * GIB;
+	input.recipe[ROLE_CHECKPOINTED].gpu_memory_bytes = 140 * GIB;
+	assert_int_equal(recipes_doubt_limit(input.recipe, NULL_I64), ROLE_COUNT);
+	input.recipe[ROLE_BASE].alloc_retries = 4;
+	assert_int_equal(recipes_doubt_limit(input.recipe, NULL_I64), ROLE_BASE);
+	assert_int_equal(recipes_doubt_limit(input.recipe, 15 * GIB), ROLE_COUNT);
+	const struct judgement worked = verdict_of(&input);
+	assert_int_equal(worked.verdict, VERDICT_WORKED);
+	assert_non_null(strstr(worked.reason, "give --memory-limit"));
+	assert_null(strstr(worked.reason, "it may"));
+	input.recipe[ROLE_BASE].peak_reserved_bytes = 130 * GIB;
+	assert_int_equal(recipes_doubt_limit(input.recipe, NULL_I64), ROLE_COUNT);
+}
+
 static void batch_and_sequence(void **state)
 {
 	(void)state;
@@ -430,6 +450,7 @@ int main(void)
 		cmocka_unit_test(memory_limits),
 		cmocka_unit_test(fit),
 		cmocka_unit_test(fit_of_three),
+		cmocka_unit_test(a_limit_in_doubt),
 		cmocka_unit_test(batch_and_sequence),
 		cmocka_unit_test(growth_needs_no_clock),
 		cmocka_unit_test(spent_that_spends_nothing),
