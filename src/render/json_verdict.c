@@ -154,6 +154,8 @@ static void put_advice(struct json_build *build, json_t *root, const struct answ
 	json_t *out = json_build_array(build);
 	for (uint32_t i = 0; i < answer->advice_count; i++) {
 		const struct advice *advice = &answer->advice[i];
+		if (advice->is_remark)
+			continue;
 		json_t *item = json_build_object(build), *moves = json_build_object(build);
 		put_word(build, item, "what", advice->what);
 		put_word(build, item, "why", advice->why);
@@ -166,6 +168,20 @@ static void put_advice(struct json_build *build, json_t *root, const struct answ
 		json_build_push(build, out, item);
 	}
 	json_build_put(build, root, "advice", out);
+}
+
+static void put_remarks(struct json_build *build, json_t *root, const struct answer *answer)
+{
+	json_t *out = json_build_array(build);
+	for (uint32_t i = 0; i < answer->advice_count; i++) {
+		if (!answer->advice[i].is_remark)
+			continue;
+		json_t *item = json_build_object(build);
+		put_word(build, item, "what", answer->advice[i].what);
+		put_word(build, item, "why", answer->advice[i].why);
+		json_build_push(build, out, item);
+	}
+	json_build_put(build, root, "remarks", out);
 }
 
 static void put_stragglers(struct json_build *build, json_t *root, const struct answer *answer)
@@ -221,6 +237,7 @@ char *json_verdict(const struct answer *answer, struct err *err)
 	if (comparison && comparison->comparable)
 		put_causes(&build, root, comparison);
 	put_advice(&build, root, answer);
+	put_remarks(&build, root, answer);
 	if (answer->breakdown[answer_candidate(answer)]->path_is_job)
 		put_stragglers(&build, root, answer);
 	for (int role = 0; role < ROLE_COUNT; role++)

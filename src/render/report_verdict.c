@@ -239,38 +239,66 @@ static void note_advice_unit(struct report *report, const struct answer *answer)
 		tokens == NULL_I64 ? "" : " tokens");
 }
 
-static void add_advice(struct report *report, const struct answer *answer)
+static void add_item(struct report *report, const struct advice *advice, int decimals)
 {
-	if (!answer->advice_count)
-		return;
-	const int decimals = units_ms_decimals(answer->traced_step_ns[answer_candidate(answer)]);
-	report_heading(report, "What to change");
-	note_advice_unit(report, answer);
+	struct text moves = {0};
+	if (advice->has_ns && advice->ns[0] == advice->ns[1])
+		text_add(&moves, " Saves %s a step",
+			units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
+	else if (advice->has_ns && advice->ns[0] > 0)
+		text_add(&moves, " Saves %s to %s a step",
+			units_ms_bare((double)advice->ns[0], decimals, UNITS_PLAIN).text,
+			units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
+	else if (advice->has_ns)
+		text_add(&moves, " Saves at most %s a step",
+			units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
+	if (advice->bytes != NULL_I64 && advice->bytes != 0)
+		text_add(&moves, "%s %s %s a rank", moves.length ? "," : "",
+			advice->bytes > 0 ? (moves.length ? "costs up to" : "Uses up to")
+			: moves.length	  ? "frees"
+					  : "Has to free",
+			units_bytes(advice->bytes < 0 ? -advice->bytes : advice->bytes, UNITS_PLAIN)
+				.text);
+	const char *effect = report_take(report, &moves);
+	report_item(report, "%c%s: %s.%s%s", toupper((unsigned char)advice->what[0]),
+		advice->what + 1, advice->why, effect, effect[0] ? "." : "");
+}
+
+/* Remarks come last, and are none of the numbered ones: there is nothing to do. */
+static void add_remarks(struct report *report, const struct answer *answer)
+{
+	bool is_first = true;
 	for (uint32_t i = 0; i < answer->advice_count; i++) {
 		const struct advice *advice = &answer->advice[i];
-		struct text moves = {0};
-		if (advice->has_ns && !advice->is_remark && advice->ns[0] == advice->ns[1])
-			text_add(&moves, " Saves %s a step",
-				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
-		else if (advice->has_ns && !advice->is_remark && advice->ns[0] > 0)
-			text_add(&moves, " Saves %s to %s a step",
-				units_ms_bare((double)advice->ns[0], decimals, UNITS_PLAIN).text,
-				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
-		else if (advice->has_ns && !advice->is_remark)
-			text_add(&moves, " Saves at most %s a step",
-				units_ms((double)advice->ns[1], decimals, UNITS_PLAIN).text);
-		if (advice->bytes != NULL_I64 && advice->bytes != 0)
-			text_add(&moves, "%s %s %s a rank", moves.length ? "," : "",
-				advice->bytes > 0 ? (moves.length ? "costs up to" : "Uses up to")
-				: moves.length	  ? "frees"
-						  : "Has to free",
-				units_bytes(advice->bytes < 0 ? -advice->bytes : advice->bytes,
-					UNITS_PLAIN)
-					.text);
-		const char *effect = report_take(report, &moves);
-		report_item(report, "%c%s: %s.%s%s", toupper((unsigned char)advice->what[0]),
-			advice->what + 1, advice->why, effect, effect[0] ? "." : "");
+		if (!advice->is_remark)
+			continue;
+		if (is_first)
+			report_heading(report, "What can't be changed");
+		is_first = false;
+		report_text(report, TONE_PLAIN, "%c%s: %s.",
+			toupper((unsigned char)advice->what[0]), advice->what + 1, advice->why);
 	}
+}
+
+static void add_advice(struct report *report, const struct answer *answer)
+{
+	const int decimals = units_ms_decimals(answer->traced_step_ns[answer_candidate(answer)]);
+	uint32_t count = 0, saving = 0;
+	for (uint32_t i = 0; i < answer->advice_count; i++) {
+		count += !answer->advice[i].is_remark;
+		saving += !answer->advice[i].is_remark && answer->advice[i].has_ns;
+	}
+	if (count) {
+		report_heading(report, "What to change");
+		note_advice_unit(report, answer);
+		if (saving > 1)
+			report_text(report, TONE_DIM,
+				"Savings may contain each other: they do not add up.");
+	}
+	for (uint32_t i = 0; i < answer->advice_count; i++)
+		if (!answer->advice[i].is_remark)
+			add_item(report, &answer->advice[i], decimals);
+	add_remarks(report, answer);
 }
 
 void report_stragglers(struct report *report, const struct straggler *stragglers, uint32_t count,

@@ -228,7 +228,7 @@ static const char *growth_text(struct advisor *advisor, double room)
 {
 	const struct recipe *less = &advisor->answer->recipe[ROLE_CHECKPOINTED];
 	const struct recipe *more = &advisor->answer->recipe[ROLE_SPENT];
-	if (!more->given || less->sequences_per_rank == NULL_I64 ||
+	if (isnan(room) || !more->given || less->sequences_per_rank == NULL_I64 ||
 		more->sequences_per_rank == NULL_I64 ||
 		more->sequences_per_rank <= less->sequences_per_rank ||
 		less->peak_allocated_bytes == NULL_I64 || more->peak_allocated_bytes == NULL_I64 ||
@@ -241,10 +241,25 @@ static const char *growth_text(struct advisor *advisor, double room)
 		units_bytes((int64_t)each, UNITS_PLAIN).text, floor(room / each));
 }
 
+static double batch_of(const struct recipe *recipe)
+{
+	if (recipe->sequences_per_rank != NULL_I64 && recipe->sequence_length != NULL_I64)
+		return (double)recipe->sequences_per_rank * (double)recipe->sequence_length;
+	return recipe->tokens_per_step == NULL_I64 ? NAN : (double)recipe->tokens_per_step;
+}
+
+/* The candidate takes more at once than base did: it is the run that spends, whatever its role. */
+static bool is_spending(const struct advisor *advisor)
+{
+	const struct recipe *recipe = advisor->answer->recipe;
+	return recipe[ROLE_SPENT].given ||
+	       batch_of(&recipe[ROLE_CHECKPOINTED]) > batch_of(&recipe[ROLE_BASE]);
+}
+
 static bool advise_spend(struct advisor *advisor)
 {
 	const double room = room_bytes(advisor), freed = freed_bytes(advisor);
-	const bool is_spent = advisor->answer->recipe[ROLE_SPENT].given;
+	const bool is_spent = is_spending(advisor);
 	/* Where allocations are retried, memory is short, whatever the GPU has. */
 	if (measure_alloc_retries(advisor->candidate) > 0 || room <= 0)
 		return true;
@@ -307,8 +322,9 @@ static bool advise_take_off(struct advisor *advisor)
 	const struct recipe *base = &answer->recipe[ROLE_BASE];
 	const struct recipe *spent = &answer->recipe[ROLE_SPENT];
 	if (answer->judgement.verdict != VERDICT_FAILED || !spent->given ||
-		is_confounded(advisor) || answer->objective != OBJECTIVE_THROUGHPUT ||
-		!(spent->tokens_per_s < base->tokens_per_s) || !(spent->step_ns > 0))
+		is_confounded(advisor) || answer->objective == OBJECTIVE_MEMORY ||
+		answer->objective == OBJECTIVE_FIT || !(spent->tokens_per_s < base->tokens_per_s) ||
+		!(spent->step_ns > 0))
 		return true;
 	const double saved = spent->step_ns * (1 - spent->tokens_per_s / base->tokens_per_s);
 	return advise(advisor,
@@ -347,23 +363,34 @@ static bool advise_checkpoint_less(struct advisor *advisor)
 		return true;
 	const double marginal = marginal_ns(advisor), freed = freed_bytes(advisor);
 	const bool is_unspent = advisor->answer->judgement.verdict == VERDICT_UNSPENT;
+	const struct recipe *recipe = advisor->answer->recipe;
+	const bool is_other_batch =
+		batch_of(&recipe[ROLE_CHECKPOINTED]) != batch_of(&recipe[ROLE_BASE]);
 	if (!is_worth_it(advisor, marginal) || freed <= 0)
 		return true;
+	/* Activations grow with the batch: only at base's is the difference what it saves. */
+	const char *memory = is_other_batch
+				     ? "memory that can't be told from runs of different batches"
+				     : arena_format(advisor->arena, advisor->err, "%s%s",
+					       units_bytes((int64_t)freed, UNITS_PLAIN).text,
+					       is_unspent ? " that nobody uses" : "");
+	if (!memory)
+		return false;
 	return advise(advisor,
 		(struct advice){
 			.what = "checkpoint fewer blocks, or selectively (save the matmuls, "
 				"recompute the rest)",
 			.why = arena_format(advisor->arena, advisor->err,
-				"recomputation costs %s a step%s, for %s%s",
+				"recomputation costs %s a step%s, for %s",
 				ms(advisor, marginal).text,
-				is_worth_it(advisor, (double)comparison_hidden_ns(advisor->comparison))
+				is_worth_it(
+					advisor, (double)comparison_hidden_ns(advisor->comparison))
 					? " net of what collectives hide"
 					: "",
-				units_bytes((int64_t)freed, UNITS_PLAIN).text,
-				is_unspent ? " that nobody uses" : ""),
+				memory),
 			.has_ns = true,
 			.ns = {0, llround(marginal)},
-			.bytes = llround(freed),
+			.bytes = is_other_batch ? NULL_I64 : llround(freed),
 		});
 }
 
@@ -456,9 +483,14 @@ static bool advise_coarser_units(struct advisor *advisor)
 		(struct advice){
 			.what = "try fewer, larger FSDP units: FSDP's hooks are paid by the unit",
 			.why = arena_format(advisor->arena, advisor->err,
-				"the GPU waits %s a step in FSDP's hooks, for %u units of %s each "
+				"the GPU waits %s a step in FSDP's hooks%s, for %u units of %s "
+				"each "
 				"on average",
-				ms(advisor, starved).text, forward.unit_count,
+				ms(advisor, starved).text,
+				advisor->candidate->launch_bound
+					? ", a part of what it waits for launches"
+					: "",
+				forward.unit_count,
 				units_bytes((int64_t)(forward.unit_bytes / forward.unit_count),
 					UNITS_PLAIN)
 					.text),
@@ -472,18 +504,18 @@ static bool advise_coarser_units(struct advisor *advisor)
 static bool remark_tail(struct advisor *advisor)
 {
 	const int64_t tail = advisor->candidate->tail_reduce_scatter_ns;
+	const struct answer *answer = advisor->answer;
 	if (tail <= 0 || tail == NULL_I64 || !is_worth_it(advisor, (double)tail) ||
-		(advisor->comparison && !advisor->comparison->comparable))
+		answer->is_same_run || (answer->comparison && !answer->comparison->comparable))
 		return true;
 	return advise(advisor,
 		(struct advice){
-			.what = "leave the end of backward alone: it can't be hidden",
+			.what = "the end of backward can't be hidden",
 			.why = arena_format(advisor->arena, advisor->err,
 				"the reduce-scatters of the first unit and the root run after the "
 				"last backward kernel, %s of the %s step: nothing is left to run "
 				"beside them",
 				ms(advisor, (double)tail).text, ms(advisor, advisor->step_ns).text),
-			.has_ns = true,
 			.bytes = NULL_I64,
 			.is_remark = true,
 		});

@@ -134,14 +134,15 @@ static int64_t limit_of(const struct answer_input *input, const struct recipe *c
 static bool judge_all(const struct answer_input *input, struct answer *answer, struct err *err)
 {
 	const enum run_role candidate = answer_candidate(answer);
+	answer->is_same_run =
+		is_same_run(candidate == ROLE_SPENT ? input->spent : input->comparison) &&
+		answer->recipe[ROLE_BASE].peak_reserved_bytes ==
+			answer->recipe[candidate].peak_reserved_bytes;
 	struct judge_input question = {
 		.objective = input->objective,
 		.comparable = (!input->comparison || input->comparison->comparable) &&
 			      (!input->spent || input->spent->comparable),
-		.differ_only_in_noise =
-			is_same_run(candidate == ROLE_SPENT ? input->spent : input->comparison) &&
-			answer->recipe[ROLE_BASE].peak_reserved_bytes ==
-				answer->recipe[candidate].peak_reserved_bytes,
+		.differ_only_in_noise = answer->is_same_run,
 		.memory_limit_bytes = answer->memory_limit_bytes,
 	};
 	memcpy(question.recipe, answer->recipe, sizeof question.recipe);

@@ -37,6 +37,7 @@ struct answer {
 	double traced_step_ns[ROLE_COUNT]; /* mean of the used path, NaN without one */
 	int64_t memory_limit_bytes;	   /* as asked, in bytes; NULL_I64 without one */
 	const struct comparison *comparison, *spent;
+	bool is_same_run; /* base and the candidate are one recording */
 	struct judgement judgement;
 	struct judgement each[OBJECTIVE_COUNT]; /* with OBJECTIVE_NONE: each objective's */
 	const char *sentence;			/* begins with the verdict's word */

@@ -278,6 +278,7 @@ static void a_run_against_itself(void **state)
 	const struct answer_input input = sample_question(OBJECTIVE_MEMORY, &base, &base, &same);
 	struct answer answer = answer_to(&input);
 	assert_int_equal(answer.judgement.verdict, VERDICT_INCONCLUSIVE);
+	assert_null(find_advice(&answer, "end of backward"));
 	answer_done(&answer);
 }
 
@@ -342,6 +343,26 @@ static void advice_has_one_unit(void **state)
 	answer_done(&answer);
 }
 
+/* A pair whose second run has the larger batch spends already. */
+static void a_pair_that_spends(void **state)
+{
+	(void)state;
+	checkpointed.breakdown.micro_batch = 4;
+	checkpointed.breakdown.tokens_per_step *= 2;
+	comparison.same_work = false;
+	struct answer_input input =
+		sample_question(OBJECTIVE_THROUGHPUT, &base, &checkpointed, &comparison);
+	input.run[ROLE_CHECKPOINTED].gpu_memory_bytes = 8 * BASE_BYTES;
+	struct answer answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_WORKED);
+	assert_null(find_advice(&answer, "spend the freed"));
+	assert_non_null(find_advice(&answer, "still larger"));
+	const struct advice *fewer = find_advice(&answer, "fewer blocks");
+	assert_non_null(fewer);
+	assert_true(fewer->bytes == NULL_I64);
+	answer_done(&answer);
+}
+
 /* With SPENT, the list is about SPENT, and its comparison with base. */
 static void advice_is_about_spent(void **state)
 {
@@ -369,6 +390,12 @@ static void advice_is_about_spent(void **state)
 	const struct advice *off = find_advice(&answer, "take checkpointing off");
 	assert_non_null(off);
 	assert_int_equal(off->ns[1], 68 * SAMPLE_MS);
+	answer_done(&answer);
+	input.objective = OBJECTIVE_BATCH;
+	spent.breakdown.micro_batch = 4;
+	answer = answer_to(&input);
+	assert_int_equal(answer.judgement.verdict, VERDICT_FAILED);
+	assert_non_null(find_advice(&answer, "take checkpointing off"));
 	answer_done(&answer);
 }
 
@@ -414,6 +441,7 @@ int main(void)
 		cmocka_unit_test_setup(recomputation_is_looked_for, fill),
 		cmocka_unit_test_setup(not_comparable_says_why, fill),
 		cmocka_unit_test_setup(advice_has_one_unit, fill),
+		cmocka_unit_test_setup(a_pair_that_spends, fill),
 		cmocka_unit_test_setup(advice_is_about_spent, fill),
 		cmocka_unit_test_setup(every_allocation_may_fail, fill),
 	};
