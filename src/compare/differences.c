@@ -84,7 +84,7 @@ static void find_blockers(struct list *list, const struct breakdown *a, const st
 			b->tokens_per_step);
 	/* Compiled graphs may hide recomputation: then nothing can be said of the order. */
 	if (run_recomputes(a) && !run_recomputes(b) && !fb->has_compiled)
-		add(list, "BASE recomputes and the other run does not: are the two swapped?");
+		add(list, "BASE recomputes and the other run does not, as if the two were swapped");
 	list->ret->comparable = list->ret->count == before;
 }
 

@@ -272,6 +272,19 @@ static bool judge_growth(const struct judge_input *input, enum run_role role,
 			pace->slower == YES || pace->faster == YES ? "" : ": within noise"));
 }
 
+/* What the memory costs: ", at a price of 21 % more time a token". */
+static const char *price_text(struct arena *arena, const struct pace *pace, struct err *err)
+{
+	if (isnan(pace->change_frac))
+		return "";
+	const bool is_in_noise = !pace->unknown_why && pace->slower == NO && pace->faster == NO;
+	return arena_format(arena, err, ", %s %s %s time a token%s%s",
+		pace->change_frac > 0 && !is_in_noise ? "at a price of" : "with",
+		units_percent(fabs(pace->change_frac), UNITS_PLAIN).text,
+		pace->change_frac < 0 ? "less" : "more", pace->unknown_why ? " (as traced)" : "",
+		is_in_noise ? ", within noise" : "");
+}
+
 static bool judge_memory(const struct judge_input *input, const struct recipe *candidate,
 	const struct pace *pace, struct arena *arena, struct judgement *ret, struct err *err)
 {
@@ -281,14 +294,7 @@ static bool judge_memory(const struct judge_input *input, const struct recipe *c
 		return decide(ret, VERDICT_INCONCLUSIVE,
 			"peak reserved memory is not in the traces of both runs");
 	const char *memory = freed_text(arena, base, candidate, err);
-	const char *price =
-		isnan(pace->change_frac)
-			? ""
-			: arena_format(arena, err,
-				  pace->change_frac > 0 ? ", at a price of %s time a token%s"
-							: ", with %s time a token%s",
-				  units_percent(pace->change_frac, UNITS_SIGNED).text,
-				  pace->unknown_why ? " (as traced)" : "");
+	const char *price = price_text(arena, pace, err);
 	if (!memory || !price)
 		return false;
 	const int64_t limit = input->memory_limit_bytes;

@@ -36,26 +36,32 @@ static bool is_inflated(const struct recipe *recipe)
 }
 
 /* Equal tokens are compared by their step, others by their rate. */
-static void add_pace(struct text *text, const struct recipe *base, const struct recipe *other)
+static void add_pace(
+	struct text *text, const struct recipe *base, const struct recipe *other, double noise_ns)
 {
+	const double change_frac = base->tokens_per_s > 0 && other->tokens_per_s > 0
+					   ? base->tokens_per_s / other->tokens_per_s - 1
+					   : other->step_ns / base->step_ns - 1;
+	const char *noise = fabs(change_frac) * base->step_ns <= noise_ns ? ", within noise" : "";
 	const bool equal_tokens = base->tokens_per_step == other->tokens_per_step;
 	if (!equal_tokens && base->tokens_per_s > 0 && other->tokens_per_s > 0) {
-		text_add(text, "; tokens/s went from %s to %s (%s)",
+		text_add(text, "; tokens/s went from %s to %s (%s%s)",
 			units_rate(base->tokens_per_s).text, units_rate(other->tokens_per_s).text,
 			units_percent(other->tokens_per_s / base->tokens_per_s - 1, UNITS_SIGNED)
-				.text);
+				.text,
+			noise);
 		return;
 	}
 	if (!(base->step_ns > 0 && other->step_ns > 0))
 		return;
 	const int decimals = units_ms_decimals(base->step_ns);
 	const bool is_as_traced = is_inflated(base) || is_inflated(other);
-	text_add(text, "; %sthe step went from %s to %s (%s, %s)",
+	text_add(text, "; %sthe step went from %s to %s (%s, %s%s)",
 		is_as_traced ? "as traced, " : "",
 		units_ms_bare(base->step_ns, decimals, UNITS_PLAIN).text,
 		units_ms(other->step_ns, decimals, UNITS_PLAIN).text,
 		units_ms(other->step_ns - base->step_ns, decimals, UNITS_SIGNED).text,
-		units_percent(other->step_ns / base->step_ns - 1, UNITS_SIGNED).text);
+		units_percent(other->step_ns / base->step_ns - 1, UNITS_SIGNED).text, noise);
 }
 
 /* The marginal cost: what runs while a collective is in flight costs nothing twice. */
@@ -281,7 +287,8 @@ bool sentence_make(struct answer *answer, struct err *err)
 				  recipe[ROLE_BASE].tokens_per_step !=
 					  recipe[ROLE_CHECKPOINTED].tokens_per_step;
 		if (!recipe[ROLE_SPENT].given && !told)
-			add_pace(&body, &recipe[ROLE_BASE], &recipe[ROLE_CHECKPOINTED]);
+			add_pace(&body, &recipe[ROLE_BASE], &recipe[ROLE_CHECKPOINTED],
+				answer->judgement.noise_ns);
 		ok = add_causes(&body, answer, err);
 		add_memory(&body, answer);
 		add_missing_control(&body, answer);

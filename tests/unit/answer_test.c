@@ -303,6 +303,18 @@ static void recomputation_is_looked_for(void **state)
 	answer_done(&answer);
 }
 
+static void noise_is_named(void **state)
+{
+	(void)state;
+	checkpointed.path[0].wall_ns = checkpointed.path[1].wall_ns = 135 * SAMPLE_MS;
+	const struct answer_input input =
+		sample_question(OBJECTIVE_FIT, &base, &checkpointed, &comparison);
+	struct answer answer = answer_to(&input);
+	assert_non_null(strstr(answer.sentence,
+		"the step went from 132.0 to 135.0 ms (+3.0 ms, +2.3 %, within noise)"));
+	answer_done(&answer);
+}
+
 static void not_comparable_says_why(void **state)
 {
 	(void)state;
@@ -439,6 +451,7 @@ int main(void)
 		cmocka_unit_test_setup(no_objective_answers_each, fill),
 		cmocka_unit_test_setup(a_run_against_itself, fill),
 		cmocka_unit_test_setup(recomputation_is_looked_for, fill),
+		cmocka_unit_test_setup(noise_is_named, fill),
 		cmocka_unit_test_setup(not_comparable_says_why, fill),
 		cmocka_unit_test_setup(advice_has_one_unit, fill),
 		cmocka_unit_test_setup(a_pair_that_spends, fill),

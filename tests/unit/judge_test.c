@@ -235,6 +235,20 @@ static void memory_limits(void **state)
 	assert_verdict(input, VERDICT_INCONCLUSIVE);
 }
 
+/* The price of memory reads as a sentence, and says when it is noise. */
+static void price_of_memory(void **state)
+{
+	(void)state;
+	struct judge_input input =
+		pair(OBJECTIVE_MEMORY, recipe(100, 4096, 8), recipe(120, 4096, 6));
+	assert_non_null(strstr(verdict_of(&input).reason, "at a price of 20 % more time a token"));
+	input.recipe[ROLE_CHECKPOINTED] = recipe(80, 4096, 6);
+	assert_non_null(strstr(verdict_of(&input).reason, "with 20 % less time a token"));
+	input.recipe[ROLE_CHECKPOINTED] = recipe(102, 4096, 6);
+	assert_non_null(
+		strstr(verdict_of(&input).reason, "with 2.0 % more time a token, within noise"));
+}
+
 static void fit(void **state)
 {
 	(void)state;
@@ -448,6 +462,7 @@ int main(void)
 		cmocka_unit_test(throughput_borders),
 		cmocka_unit_test(the_same_run_twice),
 		cmocka_unit_test(memory_limits),
+		cmocka_unit_test(price_of_memory),
 		cmocka_unit_test(fit),
 		cmocka_unit_test(fit_of_three),
 		cmocka_unit_test(a_limit_in_doubt),
