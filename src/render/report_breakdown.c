@@ -417,8 +417,7 @@ static void add_run(struct report *report, const struct breakdown *run, bool has
 	uint32_t count;
 	if (run->path_is_job &&
 		measure_stragglers(run, &report->arena, &stragglers, &count, &report->err))
-		report_stragglers(report, stragglers, count, step_ns, run->path_used);
-	report_waiting_ranks(report, run);
+		report_stragglers(report, run, stragglers, count);
 }
 
 void report_breakdown(struct report *report, const struct breakdown *const *runs,

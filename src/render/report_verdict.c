@@ -9,9 +9,6 @@
 #include "base/units.h"
 #include "render/reports.h"
 
-#define WAITING_FRAC                                                                          \
-	0.05	       /* of the step: smaller differences between ranks are not worth a line \
-			*/
 #define NEAR_NOISE 1.5 /* times the floor */
 
 static enum tone verdict_tone(enum verdict_word verdict)
@@ -301,83 +298,6 @@ static void add_advice(struct report *report, const struct answer *answer)
 	add_remarks(report, answer);
 }
 
-void report_stragglers(struct report *report, const struct straggler *stragglers, uint32_t count,
-	double step_ns, uint32_t step_count)
-{
-	static const struct report_column columns[] = {
-		{"late rank", ALIGN_RIGHT},
-		{"waited for by", ALIGN_RIGHT},
-		{"ms a step", ALIGN_RIGHT},
-		{"times a step", ALIGN_RIGHT},
-		{"at", ALIGN_CUT},
-	};
-	double sum = 0;
-	for (uint32_t i = 0; i < count; i++)
-		sum += stragglers[i].ns;
-	const int decimals = units_ms_decimals(step_ns);
-	report_heading(report, "Stragglers");
-	if (sum < 0.005 * step_ns || !count) {
-		report_text(report, TONE_DIM,
-			"No hop between ranks on the job path is worth a line: %s a step in all.",
-			units_ms(sum, decimals, UNITS_PLAIN).text);
-		return;
-	}
-	struct report_table *table = report_table(report, columns, 5);
-	for (uint32_t i = 0; i < count && i < 5; i++) {
-		report_cell(report, table, TONE_PLAIN, "%d", stragglers[i].to_rank);
-		report_cell(report, table, TONE_PLAIN, "%d", stragglers[i].from_rank);
-		report_cell(report, table, TONE_PLAIN, "%s",
-			units_ms_bare(stragglers[i].ns, decimals, UNITS_PLAIN).text);
-		report_cell(report, table, TONE_PLAIN, "%.2g",
-			(double)stragglers[i].count / (step_count ? step_count : 1));
-		report_cell(report, table, TONE_PLAIN, "%s", stragglers[i].collective);
-		report_row(report, table);
-	}
-	if (count > 5)
-		report_text(report, TONE_DIM, "%u more; %s a step in all.", count - 5,
-			units_ms(sum, decimals, UNITS_PLAIN).text);
-}
-
-/* A used step's mean, of one rank's own partition. */
-static double rank_ns(const struct rank_result *rank, enum state state)
-{
-	double sum = 0;
-	for (uint32_t s = 0; s < rank->step_count; s++)
-		for (uint32_t p = 0; rank->steps[s].used && p < rank->steps[s].parts.count; p++)
-			sum += rank->steps[s].parts.items[p].state == state
-				       ? (double)rank->steps[s].parts.items[p].ns
-				       : 0;
-	return rank->steps_used ? sum / rank->steps_used : 0;
-}
-
-/*
- * A rank that is always late makes no hop: the path stays on it, and the others' waits are theirs
- * alone. They show in the ranks' own partitions.
- */
-void report_waiting_ranks(struct report *report, const struct breakdown *run)
-{
-	const struct rank_result *late = &run->ranks[0], *waits = &run->ranks[0];
-	for (uint32_t r = 1; r < run->rank_count; r++) {
-		const struct rank_result *rank = &run->ranks[r];
-		late = rank_ns(rank, STATE_STARVED) > rank_ns(late, STATE_STARVED) ? rank : late;
-		waits = rank_ns(rank, STATE_BLOCKED) > rank_ns(waits, STATE_BLOCKED) ? rank : waits;
-	}
-	const double more = rank_ns(waits, STATE_BLOCKED) - rank_ns(late, STATE_BLOCKED);
-	double step_ns = 0;
-	for (uint32_t s = 0; s < run->path_count; s++)
-		step_ns += run->path[s].used ? (double)run->path[s].wall_ns / run->path_used : 0;
-	if (late == waits || more < WAITING_FRAC * step_ns)
-		return;
-	const int decimals = units_ms_decimals(step_ns);
-	report_text(report, TONE_PLAIN,
-		"Rank %d is blocked %s a step, %s more than rank %d, whose host is late: there the "
-		"GPU "
-		"starves %s.",
-		waits->rank, units_ms(rank_ns(waits, STATE_BLOCKED), decimals, UNITS_PLAIN).text,
-		units_ms_bare(more, decimals, UNITS_PLAIN).text, late->rank,
-		units_ms(rank_ns(late, STATE_STARVED), decimals, UNITS_PLAIN).text);
-}
-
 void report_verdict(struct report *report, const struct answer *answer)
 {
 	const enum verdict_word verdict = answer->judgement.verdict;
@@ -396,9 +316,8 @@ void report_verdict(struct report *report, const struct answer *answer)
 		report_causes(report, answer);
 	add_advice(report, answer);
 	if (answer->breakdown[candidate]->path_is_job) {
-		report_stragglers(report, answer->stragglers, answer->straggler_count,
-			answer->traced_step_ns[candidate], answer->recipe[candidate].steps);
-		report_waiting_ranks(report, answer->breakdown[candidate]);
+		report_stragglers(report, answer->breakdown[candidate], answer->stragglers,
+			answer->straggler_count);
 	}
 	if (answer->comparison && answer->comparison->comparable)
 		report_evidence(report, answer);

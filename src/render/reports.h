@@ -27,12 +27,10 @@ void report_info(struct report *report, const struct inventory *inventory);
 /* The files that were written. */
 void report_import(struct report *report, const struct kept *kept);
 
-/* Who was waited for, a table; one line where nobody was. */
-void report_stragglers(struct report *report, const struct straggler *stragglers, uint32_t count,
-	double step_ns, uint32_t step_count);
-
-/* The rank that is blocked most against the one whose host is late, where that is worth a line. */
-void report_waiting_ranks(struct report *report, const struct breakdown *run);
+/* Who was waited for, a table; one line where nobody was, or where one rank is always late.  For
+ * runs of several ranks. */
+void report_stragglers(struct report *report, const struct breakdown *run,
+	const struct straggler *stragglers, uint32_t count);
 
 /* The diagnostics: what is lost or wrong in full, the rest by name; all in full if `in_full`. */
 void report_findings(struct report *report, const struct findings *findings, bool in_full);

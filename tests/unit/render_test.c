@@ -97,6 +97,41 @@ static void bars_have_two_sides(void **state)
 	mem_free(text);
 }
 
+/* The path that stays on a late rank is said in one sentence with who waits for it. */
+static void a_rank_that_is_always_late(void **state)
+{
+	(void)state;
+	static struct sample_run run;
+	sample_run_fill(&run, "late", 0, 1 << 30);
+	struct part ahead[] = {sample_part(STATE_BLOCKED, WORD_NONE, HOLDER_ALL_GATHER,
+				       GATHER_FORWARD, 60 * SAMPLE_MS),
+		sample_part(STATE_BUSY, PHASE_FORWARD, WORD_NONE, WORD_NONE, 72 * SAMPLE_MS)};
+	struct rank_result ranks[] = {run.rank, run.rank};
+	struct step_part steps[] = {run.steps[0], run.steps[1]};
+	for (int i = 0; i < 2; i++) {
+		steps[i].parts = (struct part_list){.items = ahead, .count = 2};
+		run.path[i].hop_count = 0;
+	}
+	for (size_t i = 0; i < sizeof run.parts / sizeof *run.parts; i++)
+		run.parts[i].rank = 0;
+	ranks[1].rank = 1;
+	ranks[1].steps = steps;
+	run.breakdown.ranks = ranks;
+	run.breakdown.rank_count = 2;
+	struct report report = {0};
+	struct err err = {0};
+	const struct text_style style = {.width = 200};
+	report_stragglers(&report, &run.breakdown, NULL, 0);
+	char *text = report_print_text(&report, &style, &err);
+	assert_non_null(text);
+	assert_non_null(strstr(text,
+		"The path stays on rank 0, which is late throughout: its GPU starves 3.0 ms a "
+		"step, and rank 1 is blocked 60.0 ms, 42.0 more than rank 0."));
+	assert_null(strstr(text, "No hop"));
+	mem_free(text);
+	report_done(&report);
+}
+
 static void markdown_is_escaped(void **state)
 {
 	(void)state;
@@ -274,6 +309,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lines_fit_the_width, make, done),
 		cmocka_unit_test_setup_teardown(the_answer_comes_first, make, done),
 		cmocka_unit_test_setup_teardown(bars_have_two_sides, make, done),
+		cmocka_unit_test(a_rank_that_is_always_late),
 		cmocka_unit_test(markdown_is_escaped),
 		cmocka_unit_test_setup_teardown(hostile_names, make, done),
 		cmocka_unit_test_setup_teardown(causes_sum_in_json, make, done),
