@@ -448,9 +448,9 @@ static bool judge_impossible_time(const struct recipe *recipe, enum run_role rol
 {
 	return decide(ret, VERDICT_INCONCLUSIVE,
 		arena_format(arena, err,
-			"%s can't take the given %s a step, since the GPU is busy for %s of its "
-			"traced step: is --step-time in milliseconds, and --tokens-per-s the whole "
-			"job's?",
+			"%s can't take the given %s a step (is --step-time in milliseconds, "
+			"--tokens-per-s the whole job's?), since the GPU is busy for %s of its "
+			"traced step",
 			run_words(role),
 			units_ms(recipe->step_ns, units_ms_decimals(recipe->step_ns), UNITS_PLAIN)
 				.text,

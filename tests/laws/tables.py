@@ -60,7 +60,11 @@ PAIRS = [
          calls={"alloc_retries": ("checkpointed", 2)},
          says=[r"14 (cudaFree|cudaMalloc)|(cudaFree|cudaMalloc)\D*14"]),
     dict(base="press_none_a", checkpointed="press_ac_a",
-         calls={"alloc_retries": ("checkpointed", 0)}),
+         calls={"alloc_retries": ("checkpointed", 0)}, says=[r"give\s+--memory-limit"]),
+    dict(base="slow2_none_noreshard", checkpointed="slow2_ac_block",
+         says=[r"^unspent: the runs also differ in resharding after forward"]),
+    dict(base="f2_none", checkpointed="f2_ac_block_compile",
+         says=[r"^inconclusive: the runs also differ in torch.compile"]),
 ]
 
 # Starved in the allocator in a rank's own partition, the mean of its windows: the independent
@@ -83,6 +87,12 @@ VERDICTS = [
     (("f2_none", "f2_ac_block"), "throughput", (), "inconclusive", 4),
     (("f2_none", "f2_ac_block"), "throughput", TRUTH, "unspent", 0),
     (("f2_none", "f2_ac_block"), "memory", (), "worked", 0),
+    (("big_none", "big_ac_block", "big_ac_block_mb4"), "fit", ("--memory-limit", "18GiB"),
+     "failed", 1),
+    (("steps8_none", "steps8_ac_block"), "batch", (), "inconclusive", 4),
+    (("slow2_none", "slow2_none_noreshard"), "throughput", (), "inconclusive", 4),
+    (("big_none", "big_ac_block"), "throughput",
+     ("--step-time", "base=0.13", "--step-time", "checkpointed=0.16"), "inconclusive", 4),
 ]
 
 # Two runs that no split can compare: other models.
