@@ -431,13 +431,17 @@ static enum run_role find_uncheckpointed(const struct judge_input *input)
 	return ROLE_COUNT;
 }
 
+bool recipe_is_impossible(const struct recipe *recipe)
+{
+	return recipe->given && recipe->step_time_given &&
+	       recipe->step_ns < BUSY_SLACK_FRAC * recipe->busy_ns;
+}
+
 /* A run whose given step is shorter than what its GPU computes in one; ROLE_COUNT without one. */
 static enum run_role find_impossible_time(const struct judge_input *input)
 {
 	for (enum run_role role = ROLE_BASE; role < ROLE_COUNT; role++) {
-		const struct recipe *recipe = &input->recipe[role];
-		if (recipe->given && recipe->step_time_given &&
-			recipe->step_ns < BUSY_SLACK_FRAC * recipe->busy_ns)
+		if (recipe_is_impossible(&input->recipe[role]))
 			return role;
 	}
 	return ROLE_COUNT;

@@ -286,7 +286,9 @@ bool sentence_make(struct answer *answer, struct err *err)
 					  answer->objective == OBJECTIVE_SEQUENCE) &&
 				  recipe[ROLE_BASE].tokens_per_step !=
 					  recipe[ROLE_CHECKPOINTED].tokens_per_step;
-		if (!recipe[ROLE_SPENT].given && !told)
+		const bool is_impossible = recipe_is_impossible(&recipe[ROLE_BASE]) ||
+					   recipe_is_impossible(&recipe[ROLE_CHECKPOINTED]);
+		if (!recipe[ROLE_SPENT].given && !told && !is_impossible)
 			add_pace(&body, &recipe[ROLE_BASE], &recipe[ROLE_CHECKPOINTED],
 				answer->judgement.noise_ns);
 		ok = add_causes(&body, answer, err);

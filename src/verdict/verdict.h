@@ -76,6 +76,7 @@ int64_t recipe_memory_limit(const struct recipe *recipe, int64_t given_bytes);
 /* A given step time below this share of the busy time is no step time: profilers slow the host,
  * and kernels by no more than a few per cent. */
 #define BUSY_SLACK_FRAC 0.9
+bool recipe_is_impossible(const struct recipe *recipe);
 
 /* Retries well below the limit show that something else sets it: a cap on the process, or another
  * one on the GPU. */
