@@ -480,8 +480,7 @@ bool judge(const struct judge_input *input, struct arena *arena, struct judgemen
 	ret->noise_ns = pace.noise_ns;
 	if (has_base && !input->comparable)
 		return decide(ret, VERDICT_NOT_COMPARABLE,
-			"the runs differ in more than "
-			"checkpointing");
+			"the runs are not one recipe without and with checkpointing");
 	if (input->objective == OBJECTIVE_NONE)
 		return decide(ret, VERDICT_NO_OBJECTIVE,
 			"whether it failed depends on what it was meant to do: give --objective");
