@@ -245,6 +245,17 @@ root._post_forward(model, (), 0)
            "inquest:step:3\n", INQUEST_RECORD_STEPS="2:3", INQUEST_RECORD_NO_FLOPS="1")
 
 
+def record_functions(tap):
+    """What a program may do with torch's record_function, beside `with`."""
+    for shape in ("new", "old"):
+        expect(tap, f"left with the names of torch's arguments, the {shape} torch", """
+batch().backward()
+record = torch.autograd.profiler.record_function("mine").__enter__()
+record.__exit__(exc_type=None, exc_value=None, traceback=None)
+batch().backward()
+""", step(0, "inquest:backward\nmine\ninquest:backward\n"), STANDIN_TORCH=shape)
+
+
 def fsdp1(tap):
     expect(tap, "FSDP1: the outermost forward", """
 class Unit:
@@ -353,7 +364,7 @@ def real_torch(tap):
 
 def main():
     tap = Tap()
-    for part in (phases, regions, steps, fsdp1, guest, cost, real_torch):
+    for part in (phases, regions, steps, record_functions, fsdp1, guest, cost, real_torch):
         part(tap)
     return tap.end()
 

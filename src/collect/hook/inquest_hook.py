@@ -219,9 +219,9 @@ def _patch_record_function(session, torch):
         return enter(self)
 
     @functools.wraps(leave)
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, exc_type, exc_value, traceback):  # the names of torch: some pass them
         try:
-            return leave(self, kind, error, trace)
+            return leave(self, exc_type, exc_value, traceback)
         finally:
             level, forward = self._inquest_level, self._inquest_forward
             if level:
@@ -291,10 +291,10 @@ def _patch_optimizer_ranges(session, torch):
         return result
 
     @functools.wraps(leave)
-    def __exit__(self, *error):
-        if self.name.startswith("Optimizer.step#") and error[:1] in ((), (None,)):
+    def __exit__(self, exc_type, exc_value, traceback):
+        if exc_type is None and self.name.startswith("Optimizer.step#"):
             session.end_optimizer(self.name)
-        return leave(self, *error)
+        return leave(self, exc_type, exc_value, traceback)
 
     cls.__enter__, cls.__exit__ = __enter__, __exit__
 
