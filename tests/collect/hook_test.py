@@ -172,6 +172,16 @@ block = Block()
 forward(batch(), block.__call__)
 c.checkpoint(functools.partial(block, 1))
 """, step(0, FORWARD.format(1), "inquest:checkpoint:2:layers.0\n"))
+    expect(tap, "a callable whose __getattr__ raises is marked without a name", """
+class Closed:
+    def __call__(self, x):
+        return x
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+batch().backward()
+c.checkpoint(Closed(), 1)
+batch().backward()
+""", step(0, "inquest:backward\ninquest:checkpoint:1:\n" + BACKWARD.format(1).replace("layers.0", "")))
     expect(tap, "the generator alone marks recomputation", """
 batch().backward()
 generator = c._checkpoint_without_reentrant_generator(block, 1)

@@ -25,6 +25,14 @@ WRAPPERS = frozenset(("_checkpoint_wrapped_module", "_fsdp_wrapped_module", "_or
 _session = None  # of this process, once torch is imported
 
 
+def _ask(thing, name, default):
+    """An attribute of what the program handed over, whose __getattr__ may raise anything."""
+    try:
+        return getattr(thing, name, default)
+    except Exception:
+        return default
+
+
 class Session:
     """What the patched functions call.  Nothing here raises."""
 
@@ -152,20 +160,20 @@ class Session:
 
     def region(self, function):
         """`function` inside a range, the same one when it runs again in backward."""
-        # A module answers for what it lacks only after a long search.
-        is_module = isinstance(function, self.module)
-        if self.is_dead or (not is_module and hasattr(function, "_inquest_region")):
-            return function
         try:
+            # A module answers for what it lacks only after a long search.
+            is_module = isinstance(function, self.module)
+            if self.is_dead or (not is_module and _ask(function, "_inquest_region", False)):
+                return function
             return self._make_region(function, function if is_module else self._owner(function))
         except Exception as error:
             self.fail(error)
             return function
 
     def _owner(self, function):
-        owner = getattr(function, "func", function)  # of a partial
+        owner = _ask(function, "func", function)  # of a partial
         return owner if isinstance(owner, self.module) else \
-            getattr(owner, "__self__", owner)  # of a bound method
+            _ask(owner, "__self__", owner)  # of a bound method
 
     def _make_region(self, function, owner):
         text = ":%d:%s" % (next(self.regions), self.names.get(id(owner), ""))
