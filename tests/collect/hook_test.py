@@ -253,6 +253,17 @@ root._post_forward(model, (), 0)
     expect(tap, "windows: nothing but steps outside", f"{empty}opt.step()\n" * 4,
            "inquest:step:0\ninquest:step:1\ninquest:step:2\n", outline, adamw, values,
            "inquest:step:3\n", INQUEST_RECORD_STEPS="2:3", INQUEST_RECORD_NO_FLOPS="1")
+    expect(tap, "windows, with an optimizer that steps on another thread", """
+import threading
+def inside():
+    thread = threading.Thread(target=opt.step)
+    thread.start()
+    thread.join()
+for i in range(3):
+    torch.state.tape.append(inside)
+    batch().backward()
+""", "inquest:step:0\ninquest:step:1\ninquest:step:2\n inquest:backward\n" + OPTIMIZER + values,
+           INQUEST_RECORD_STEPS="2:3", INQUEST_RECORD_NO_FLOPS="1")
 
 
 def record_functions(tap):
@@ -264,6 +275,64 @@ record = torch.autograd.profiler.record_function("mine").__enter__()
 record.__exit__(exc_type=None, exc_value=None, traceback=None)
 batch().backward()
 """, step(0, "inquest:backward\nmine\ninquest:backward\n"), STANDIN_TORCH=shape)
+    expect(tap, "one object entered again closes both levels", """
+record = torch.autograd.profiler.record_function("twice")
+batch().backward()
+with record:
+    with record:
+        batch().backward()
+    batch().backward()
+batch().backward()
+""", step(0, "inquest:backward\ntwice\n twice\n  inquest:backward\n inquest:backward\n"
+          "inquest:backward\n"))
+    expect(tap, "one object on two threads closes its own on each", """
+import threading
+record = torch.autograd.profiler.record_function("shared")
+inside, done = threading.Event(), threading.Event()
+def other():
+    with record:
+        inside.set()
+        done.wait()
+batch().backward()
+torch.cuda.nvtx.range_push("mine")
+thread = threading.Thread(target=other)
+with record:
+    thread.start()
+    inside.wait()
+batch().backward()
+done.set()
+thread.join()
+record.__exit__(None, None, None)
+batch().backward()
+""", "inquest:step:0\n inquest:backward\n mine\n  shared\nshared\n"
+     "  inquest:backward\n  inquest:backward\n")
+    values = textwrap.indent(VALUES[:VALUES.index("* inquest:value:tokens")].format(0, 0), "  ")
+    adamw = textwrap.indent(OPTIMIZER, "  ")
+    expect(tap, "what nobody will leave ends with the step, what is around it stays", """
+record = torch.autograd.profiler.record_function
+elsewhere = record("elsewhere")
+batch().backward()
+with record("around"):
+    for i in range(3):
+        record("dropped").__enter__()
+        elsewhere.__enter__()
+        opt.step()
+batch().backward()
+""", "inquest:step:0\n inquest:backward\n around\n  dropped\n   elsewhere\n",
+         textwrap.indent(adamw, "  "), textwrap.indent(values, "  "),
+         *(f"inquest:step:{i}\n around\n  elsewhere\n   dropped\n    elsewhere\n"
+           + textwrap.indent(adamw + values, "   ") for i in (1, 2)),
+         "inquest:step:3\n around\n  elsewhere\n inquest:backward\n")
+    expect(tap, "a thread whose ranges are never left", """
+import threading
+def other():
+    for i in range(2000):
+        torch.autograd.profiler.record_function("x").__enter__()
+batch().backward()
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+""", step(0, "inquest:backward\n") + "".join(" " * i + "x\n" for i in range(1000)))
 
 
 def fsdp1(tap):

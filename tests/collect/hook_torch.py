@@ -4,6 +4,7 @@
 import os
 import sys
 import tempfile
+import threading
 
 try:
     import torch
@@ -175,6 +176,26 @@ def check_profiler():
     check("and what was opened is closed, but the step", depth == 0)
 
 
+def check_decorator():
+    """torch's decorator enters one object again, on every thread that calls the function."""
+    @torch.profiler.record_function("recursive")
+    def recursive(depth):
+        return depth and recursive(depth - 1)
+
+    texts.clear()
+    recursive(2)
+    check("a recursive decorated function", texts == ["recursive"] * 3 + ["pop"] * 3)
+    with torch.profiler.record_function("outer"):
+        thread = threading.Thread(target=recursive, args=(1,))
+        thread.start()
+        thread.join()
+        recursive(1)
+    check("and on another thread", texts.count("pop") == 8 and len(texts) == 16)
+    record = torch.profiler.record_function("named").__enter__()
+    record.__exit__(exc_type=None, exc_value=None, traceback=None)
+    check("left with the names of torch's arguments", texts[-2:] == ["named", "pop"])
+
+
 def main():
     session = listen() if IS_HOOKED else None
     folder = tempfile.mkdtemp()
@@ -192,6 +213,7 @@ def main():
                 is_first = False
     check_compile()
     check_profiler()
+    check_decorator()
     dist.destroy_process_group()
     check("nothing turned it off", session is None or not session.is_dead)
     print("losses", *losses)

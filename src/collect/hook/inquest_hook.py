@@ -13,11 +13,13 @@ import weakref
 
 from inquest_flops import STEP as FLOP_STEP, Flops
 from inquest_imports import debug
-from inquest_ranges import Ranges
+from inquest_ranges import DEEPEST, FORWARD, Ranges
 from inquest_steps import Steps, read_windows
 from inquest_traced import optimizer_hooks
 from inquest_values import Memory, Tokens
 
+OPTIMIZER = "inquest:optimizer"
+UNMARKED = "unmarked"  # instead of a range, where none is wanted: on no stack
 ROOT_FORWARD = frozenset(("FullyShardedDataParallel.forward", "DistributedDataParallel.forward"))
 SKIPPED = ("inquest_hook", "inquest_ranges", "inquest_steps", "inquest_values", "inquest_flops")
 WRAPPERS = frozenset(("_checkpoint_wrapped_module", "_fsdp_wrapped_module", "_orig_mod"))
@@ -63,65 +65,62 @@ class Session:
     # Forward, backward, optimizer.
 
     def enter(self, text):
-        """Opens a range where ranges are wanted; its level, 0 for none."""
-        return self.ranges.push(text) if self.steps.on else 0
+        """Opens a range where ranges are wanted; what pop wants, UNMARKED for none."""
+        return (self.steps.on and self.ranges.push(text)) or UNMARKED
 
     def begin_forward(self, root, args, kwargs):
-        """A root's forward pass that trains; 0 for any other, else end_forward must follow."""
+        """A root's forward pass that trains; None for any other, else end_forward must follow."""
         try:
             local = self.ranges.local
             if self.is_dead or self.graph_task() != -1 or not self.has_grad():
-                return 0
+                return None
             if local.forward:  # left by an exception
                 self.end_forward(local.forward)
             self.steps.begin()
             self.tokens.see(args, kwargs)
             self.learn_names(root)
-            local.forward = self.enter("inquest:forward") or -1
+            local.forward = self.enter(FORWARD)
             if self.flops:
                 self.flops.enter(self.steps.number)
             return local.forward
         except Exception as error:
             self.fail(error)
-            return 0
+            return None
 
-    def end_forward(self, level):
-        self.ranges.local.forward = 0
-        self.end_backward(level)
+    def end_forward(self, opened):
+        self.ranges.local.forward = None
+        self.end_backward(opened)
 
     def begin_backward(self):
         """A backward call, unless it is inside another; then end_backward must follow."""
         try:
             if self.is_dead or self.graph_task() != -1:
-                return 0
+                return None
             self.steps.begin()
-            level = self.enter("inquest:backward") or -1
+            opened = self.enter("inquest:backward")
             if self.flops:
                 self.flops.enter(self.steps.number)
-            return level
+            return opened
         except Exception as error:
             self.fail(error)
-            return 0
+            return None
 
-    def end_backward(self, level):
+    def end_backward(self, opened):
         try:
             if self.flops:
                 self.flops.leave()
-            self.ranges.pop(level)
+            self.ranges.pop(opened)
         except Exception as error:
             self.fail(error)
 
     def begin_optimizer(self):
-        self.enter("inquest:optimizer")
+        self.enter(OPTIMIZER)
 
     def end_optimizer(self, optimizer):
         try:
             if self.is_dead:
                 return
-            stack = self.ranges.local.open
-            if "inquest:optimizer" in stack:
-                level = len(stack) - stack[::-1].index("inquest:optimizer")
-                self.ranges.pop(level)
+            self.ranges.pop(OPTIMIZER)
             self.steps.optimizer_done(optimizer)
         except Exception as error:
             self.fail(error)
@@ -188,18 +187,18 @@ class Session:
             if graph_task() == -1 and not has_run:
                 if has_run is not None:
                     has_run.append(True)
-                level = push("inquest:checkpoint" + text)
+                opened = push("inquest:checkpoint" + text)
                 try:
                     return function(*args, **kwargs)
                 finally:
-                    pop(level)
-            level = push("inquest:recompute" + text)
+                    pop(opened)
+            opened = push("inquest:recompute" + text)
             local.recomputing += 1
             try:
                 return function(*args, **kwargs)
             finally:
                 local.recomputing -= 1
-                pop(level)
+                pop(opened)
 
         run._inquest_region = True
         return run
@@ -209,7 +208,7 @@ def _patch_record_function(session, torch):
     """Most ranges of a step come this way, so what Ranges.push and pop do is done in line."""
     cls = torch.autograd.profiler.record_function
     enter, leave = cls.__enter__, cls.__exit__
-    steps, ranges = session.steps, session.ranges
+    steps, ranges, local = session.steps, session.ranges, session.ranges.local
 
     @functools.wraps(enter)
     def __enter__(self):
@@ -218,10 +217,11 @@ def _patch_record_function(session, torch):
             self._inquest_forward = _begin_root(session)
         if steps.on:
             try:
-                stack = ranges.local.open
-                ranges._push(name)
-                stack.append(name)
-                self._inquest_level = len(stack)
+                stack = local.open
+                if len(stack) < DEEPEST:
+                    ranges._push(name)
+                    stack.append(self)
+                    self._inquest_is_marked = True
             except Exception as error:
                 session.fail(error)
         return enter(self)
@@ -231,29 +231,28 @@ def _patch_record_function(session, torch):
         try:
             return leave(self, exc_type, exc_value, traceback)
         finally:
-            level, forward = self._inquest_level, self._inquest_forward
-            if level:
-                self._inquest_level = 0
+            if self._inquest_is_marked:  # once or more, on this thread or another
                 try:
-                    stack = ranges.local.open
-                    if len(stack) == level and not ranges.after_pop:
+                    stack = local.open
+                    if stack and stack[-1] is self and not ranges.after_pop:
                         stack.pop()
                         ranges._pop()
                     else:
-                        ranges.pop(level)
+                        ranges.pop(self)
                 except Exception as failure:
                     session.fail(failure)
+            forward = self._inquest_forward
             if forward:
-                self._inquest_forward = 0
+                self._inquest_forward = None
                 session.end_forward(forward)
 
-    cls._inquest_level = cls._inquest_forward = 0
+    cls._inquest_is_marked, cls._inquest_forward = False, None
     cls.__enter__, cls.__exit__ = __enter__, __exit__
 
 
 def _begin_root(session):
     if session.ranges.local.forward:
-        return 0  # a unit inside the root
+        return None  # a unit inside the root
     seen = sys._getframe(2).f_locals  # of the forward, which opens the range
     return session.begin_forward(
         seen.get("self"), seen.get("args") or seen.get("inputs") or (), seen.get("kwargs") or {})
@@ -264,13 +263,13 @@ def _patch_backward(session, torch):
 
     @functools.wraps(original)
     def backward(*args, **kwargs):
-        level = session.begin_backward()
-        if not level:
+        opened = session.begin_backward()
+        if not opened:
             return original(*args, **kwargs)
         try:
             return original(*args, **kwargs)
         finally:
-            session.end_backward(level)
+            session.end_backward(opened)
 
     torch.autograd.backward = backward
 
@@ -344,18 +343,18 @@ def _patch_fsdp2(module):
 
     @functools.wraps(before)
     def _root_pre_forward(self, module, args, kwargs):
-        level = 0
+        opened = None
         if self._state_ctx.iter_forward_root is None:
-            level = session.begin_forward(module, args, kwargs)
-        if level:
-            self._inquest_level = level
+            opened = session.begin_forward(module, args, kwargs)
+        if opened:
+            self._inquest_forward = opened
         return before(self, module, args, kwargs)
 
     @functools.wraps(after)
     def _register_pre_backward_hook(self, output):
         result = after(self, output)
-        if self.__dict__.get("_inquest_level") and self._state_ctx.iter_forward_root is self:
-            session.end_forward(self.__dict__.pop("_inquest_level"))
+        if self.__dict__.get("_inquest_forward") and self._state_ctx.iter_forward_root is self:
+            session.end_forward(self.__dict__.pop("_inquest_forward"))
         return result
 
     _root_pre_forward._inquest_patched = True

@@ -3,8 +3,17 @@
 Every open range of a thread is on a stack here, the program's own torch.cuda.nvtx ranges too, so
 that a range that was left open by an exception is closed with the one around it, and an optimizer
 step can be put around ranges that are open already.
+
+What lies on a stack is what opened the range: a text, or the record_function itself.  A range is
+closed by what opened it and on the thread where it did: anything else finds nothing to close.
 """
 import threading
+import weakref
+
+FORWARD = "inquest:forward"
+# No program nests so deep; one comes there where it enters and never leaves, on a thread that has
+# no steps, and there the rest is not marked.
+DEEPEST = 1000
 
 
 class UserText(str):
@@ -13,9 +22,30 @@ class UserText(str):
 
 class _Thread(threading.local):
     def __init__(self):
-        self.open = []        # texts, outermost first
-        self.forward = 0      # level of the open forward pass; -1: unmarked, 0: none is open
+        self.open = []        # texts and record_functions, outermost first
+        self.forward = None   # the open forward pass, marked or not
         self.recomputing = 0  # checkpoint regions being recomputed
+
+
+def text_of(opener):
+    return opener if isinstance(opener, str) else opener.name
+
+
+def _still_held(stack):
+    """Empties it; what on it can still be left, outermost first.
+
+    A record_function that nobody but the stack holds never will.  One that is left on another
+    thread than where it was entered may be there once an iteration: of each, one is kept, the
+    innermost, since the one around it would close more than its own.
+    """
+    held = {}
+    while stack:
+        opener = stack.pop()
+        held.setdefault(id(opener),
+                        opener if isinstance(opener, str) else weakref.ref(opener))
+        opener = None  # now it lives only if somebody else holds it
+    alive = [each if isinstance(each, str) else each() for each in held.values()]
+    return [opener for opener in reversed(alive) if opener is not None]
 
 
 class Ranges:
@@ -28,23 +58,26 @@ class Ranges:
         self.after_pop = None  # called with the stack after a pop, while a step is due to end
 
     def push(self, text):
-        """Opens a range; returns its level, which pop wants, 0 if that failed."""
+        """Opens a range; returns what pop wants, None if there is none."""
         try:
             stack = self.local.open
+            if len(stack) >= DEEPEST:
+                return None
             self._push(text)
             stack.append(text)
-            return len(stack)
+            return text
         except Exception as error:
             self._fail(error)
-            return 0
+            return None
 
-    def pop(self, level):
-        """Closes the range of that level and what was left open inside it; 0 and less are none."""
-        if level <= 0:
-            return
+    def pop(self, opener):
+        """Closes the innermost range that this very object opened, and what is open inside it."""
         try:
             stack = self.local.open
-            while len(stack) >= level:
+            level = len(stack) - 1
+            while level >= 0 and stack[level] is not opener:
+                level -= 1
+            while len(stack) > level >= 0:
                 stack.pop()
                 self._pop()
             if self.after_pop:
@@ -55,18 +88,20 @@ class Ranges:
     def replace_outermost(self, old, text):
         """Closes `old`, if it is the outermost, and opens `text` there; the others stay open.
 
-        They end and begin again under their names: NVTX knows only the innermost.
+        They end and begin again under their names: NVTX knows only the innermost.  Those that
+        nobody will close end for good.
         """
         stack = self.local.open
         has_old = bool(stack) and stack[0] == old
         for _ in stack:
             self._pop()
+        inner = _still_held(stack)
         # A forward pass can't reach over a step; one that is open was left by an exception.
-        inner = [t for t in (stack[1:] if has_old else stack) if t != "inquest:forward"]
-        self.local.forward = 0
-        stack[:] = [text] + inner if text else inner
-        for each in stack:
-            self._push(each)
+        self.local.forward = None
+        stack[:] = ([text] if text else []) + [
+            opener for opener in inner[has_old:] if opener is not FORWARD]
+        for opener in stack:
+            self._push(text_of(opener))
 
     def user_push(self, text):
         depth = self._push(text)
@@ -78,7 +113,7 @@ class Ranges:
         stack = self.local.open
         if not stack:
             return self._pop()
-        while any(isinstance(text, UserText) for text in stack):
+        while any(isinstance(opener, UserText) for opener in stack):
             depth = self._pop()
             if isinstance(stack.pop(), UserText):
                 return depth

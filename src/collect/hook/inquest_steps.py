@@ -8,6 +8,8 @@ another has stepped twice without it.
 import threading
 import weakref
 
+from inquest_ranges import text_of
+
 
 def read_windows(text):
     """"10:20,30:" as [(10, 20), (30, None)]; no text is everything."""
@@ -81,7 +83,7 @@ class Steps:
         stack = self.ranges.local.open
         if self.ranges.after_pop and is_here:
             self._turn()  # the range that was waited for never closed
-        if is_here and not (stack and stack[-1].startswith("Optimizer.step#")):
+        if is_here and not (stack and text_of(stack[-1]).startswith("Optimizer.step#")):
             self._turn()
             return
         # On another thread, an optimizer that steps inside backward: when that is over.
