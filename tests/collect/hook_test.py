@@ -181,7 +181,8 @@ class Closed:
 batch().backward()
 c.checkpoint(Closed(), 1)
 batch().backward()
-""", step(0, "inquest:backward\ninquest:checkpoint:1:\n" + BACKWARD.format(1).replace("layers.0", "")))
+""", step(0, "inquest:backward\ninquest:checkpoint:1:\n",
+          BACKWARD.format(1).replace("layers.0", "")))
     expect(tap, "the generator alone marks recomputation", """
 batch().backward()
 generator = c._checkpoint_without_reentrant_generator(block, 1)
