@@ -1,4 +1,6 @@
 /* inquest import RUN -o DIRECTORY */
+#include <signal.h>
+
 #include "cli/command.h"
 
 enum {
@@ -78,6 +80,8 @@ int command_import(int argc, char **argv)
 	if (!command_parse(command, &argp, &arguments, argc, argv, &code))
 		return code;
 	command_begin(command);
+	/* A limit of file size is an error like a full disk: nothing half is left. */
+	signal(SIGXFSZ, SIG_IGN);
 	code = command_print(command, inquest_import(command->inquest, command->format,
 					      arguments.directory, arguments.has_compression));
 	inquest_free(command->inquest);

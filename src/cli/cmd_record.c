@@ -1,6 +1,5 @@
 /* inquest record [-o DIR] -- COMMAND... */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,8 +233,7 @@ int command_record(int argc, char **argv)
 		.has_python = true,
 		.has_flops = true};
 	int code;
-	/* Others end quietly with their reader; this one has a command to see to its end. */
-	signal(SIGPIPE, SIG_IGN);
+	record_ignore_signals();
 	argc = cut_off(&arguments, argc, argv);
 	if (!command_parse(&arguments.command, &argp, &arguments, argc, argv, &code))
 		return code;

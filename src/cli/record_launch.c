@@ -15,6 +15,19 @@
 #define ENV_NVTX "NVTX_INJECTION64_PATH"
 #define ENV_NCCL "NCCL_PROFILER_PLUGIN"
 
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
+#define IGNORED_COUNT (sizeof ignored / sizeof *ignored)
+static struct sigaction before[IGNORED_COUNT];
+static bool has_before;
+
+void record_ignore_signals(void)
+{
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+	for (size_t i = 0; i < IGNORED_COUNT; i++)
+		sigaction(ignored[i], &ignore, &before[i]);
+	has_before = true;
+}
+
 static bool is_set(const char *name)
 {
 	const char *value = getenv(name);
@@ -97,7 +110,8 @@ _Noreturn static void become(const struct record_request *request, pid_t parent,
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		raise(SIGTERM);
-	signal(SIGPIPE, SIG_DFL);
+	for (size_t i = 0; i < IGNORED_COUNT && has_before; i++)
+		sigaction(ignored[i], &before[i], NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	set_environment(request, parent);
 	execvp(request->command[0], request->command);

@@ -16,6 +16,10 @@ struct record_request {
 	char **command; /* NULL-terminated */
 };
 
+/* Others end with their reader, or at a limit of file size; this one has a command to see to its
+ * end and files to finish.  The command gets the signals as they were. */
+void record_ignore_signals(void);
+
 /* Whether another tool already sits where the recorder would; one line in `problem`. */
 bool record_is_taken(char *problem, size_t problem_size);
 

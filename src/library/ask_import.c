@@ -53,42 +53,74 @@ struct import {
 	struct rules *rules;
 	struct inventory inventory; /* for its findings, and its arena */
 	struct kept kept;
+	struct store_file *pending; /* of the kept files, so many: */
+	uint32_t pending_count;
 };
+
+/* Whether each rank's file may be written, before any is. */
+static bool name_ranks(struct inquest *inquest, struct import *import, const struct run *run)
+{
+	struct arena *arena = &import->inventory.arena;
+	char stem[200];
+	file_stem(run, stem, sizeof stem);
+	import->kept.files =
+		arena_new(arena, run->trace_count, sizeof *import->kept.files, &inquest->err);
+	import->pending =
+		arena_new(arena, run->trace_count, sizeof *import->pending, &inquest->err);
+	if (!import->kept.files || !import->pending)
+		return false;
+	for (uint32_t i = 0; i < run->trace_count; i++) {
+		const int32_t rank = run->traces[i].rank;
+		const char *path = arena_format(arena, &inquest->err, "%s/%s.rank%d.inq%s",
+			import->directory, stem, rank == NULL_I32 ? (int)i : rank,
+			import->compress ? ".zst" : "");
+		if (!path || !may_replace(path, import->compress, &inquest->err))
+			return false;
+		import->kept.files[i] = (struct kept_file){.rank = rank, .path = path};
+	}
+	import->kept.count = run->trace_count;
+	return true;
+}
 
 static bool write_rank(struct inquest *inquest, struct import *import, const struct run *run,
 	const struct breakdown *breakdown, uint32_t i)
 {
 	const struct trace *trace = &run->traces[i];
 	const uint32_t index = breakdown ? rank_index(breakdown, trace->rank) : NULL_U32;
-	struct stat status = {0};
-	char stem[200];
-	const char *path = arena_format(&import->inventory.arena, &inquest->err,
-		"%s/%s.rank%d.inq%s", import->directory, file_stem(run, stem, sizeof stem),
-		trace->rank == NULL_I32 ? (int)i : trace->rank, import->compress ? ".zst" : "");
-	if (!path)
-		return false;
+	const char *path = import->kept.files[i].path;
 	handle_progress(inquest, "writing", path);
-	if (!may_replace(path, import->compress, &inquest->err) ||
-		!archive_write(path, trace, index == NULL_U32 ? NULL : breakdown,
-			index == NULL_U32 ? 0 : index, rules_hash(import->rules), import->compress,
-			&inquest->err))
-		return false;
-	if (stat(path, &status) != 0)
-		return err_set_errno(&inquest->err, errno, "%s", path);
-	import->kept.files[import->kept.count++] =
-		(struct kept_file){.rank = trace->rank, .path = path, .bytes = status.st_size};
+	return archive_prepare(&import->pending[i], path, trace,
+		index == NULL_U32 ? NULL : breakdown, index == NULL_U32 ? 0 : index,
+		rules_hash(import->rules), import->compress, &inquest->err);
+}
+
+static bool commit_rank(struct inquest *inquest, struct import *import, uint32_t i)
+{
+	struct kept_file *file = &import->kept.files[i];
+	struct stat status;
+	if (!store_file_commit(&import->pending[i], &inquest->err))
+		return err_prefix(&inquest->err, "%s", file->path);
+	if (stat(file->path, &status) != 0)
+		return err_set_errno(&inquest->err, errno, "%s", file->path);
+	file->bytes = status.st_size;
 	return true;
 }
 
+/* A folder with the ranks of two jobs would be read as one: no file gets its name before all are
+ * whole. */
 static bool write_ranks(struct inquest *inquest, struct import *import, const struct run *run,
 	const struct breakdown *breakdown)
 {
-	import->kept.files = arena_new(&import->inventory.arena, run->trace_count,
-		sizeof *import->kept.files, &inquest->err);
-	bool ok = import->kept.files != NULL;
-	for (uint32_t i = 0; ok && i < run->trace_count; i++)
+	bool ok = name_ranks(inquest, import, run) &&
+		  inventory_add(&import->inventory, run, breakdown, &inquest->err);
+	for (uint32_t i = 0; ok && i < run->trace_count; i++) {
 		ok = write_rank(inquest, import, run, breakdown, i);
-	ok = ok && inventory_add(&import->inventory, run, breakdown, &inquest->err);
+		import->pending_count += ok;
+	}
+	for (uint32_t i = 0; ok && i < run->trace_count; i++)
+		ok = commit_rank(inquest, import, i);
+	for (uint32_t i = 0; i < import->pending_count; i++)
+		store_file_done(&import->pending[i]);
 	import->kept.findings = import->inventory.findings;
 	return ok;
 }

@@ -20,17 +20,21 @@ bool store_file_begin(struct store_file *ret, const char *path, bool compress, s
 	return true;
 }
 
-bool store_file_commit(struct store_file *file, struct err *err)
+bool store_file_finish(struct store_file *file, struct err *err)
 {
 	if (!database_run(file->db, embedded_trace_indexes_sql, err) ||
 		!database_run(file->db, "COMMIT", err))
 		return false;
 	database_close(file->db);
 	file->db = NULL;
-	if (file->plain.temporary &&
-		!zst_file_pack(file->plain.temporary, file->target.temporary, err))
-		return false;
-	return atomic_file_commit(&file->target, err);
+	return !file->plain.temporary ||
+	       zst_file_pack(file->plain.temporary, file->target.temporary, err);
+}
+
+bool store_file_commit(struct store_file *file, struct err *err)
+{
+	return (!file->db || store_file_finish(file, err)) &&
+	       atomic_file_commit(&file->target, err);
 }
 
 void store_file_done(struct store_file *file)

@@ -18,7 +18,10 @@ struct store_file {
 /* `compress`: the file is a .inq.zst.  Errors don't name the path. */
 bool store_file_begin(struct store_file *ret, const char *path, bool compress, struct err *err);
 
-/* Makes the indexes, ends the transaction, compresses, syncs, renames. */
+/* Makes the indexes, ends the transaction, compresses: the file is whole, but for its name. */
+bool store_file_finish(struct store_file *file, struct err *err);
+
+/* Finishes it where that is still to be done; syncs, renames. */
 bool store_file_commit(struct store_file *file, struct err *err);
 
 /* Throws away what was not committed.  Takes {0}. */
