@@ -121,7 +121,7 @@ static bool say_rest(const struct pair_facts *pair, struct comparison *ret, stru
 				"a step against %.4g",
 				a->retries, b->retries)))
 		return false;
-	if ((a->has_compiled || b->has_compiled) &&
+	if ((a->has_compiled || b->has_compiled) && ret->causes[CAUSE_OTHER_WORK].ns != 0 &&
 		!say(ret, CAUSE_OTHER_WORK,
 			arena_format(&ret->arena, err,
 				"compiled backward graphs: may contain recomputation")))

@@ -50,6 +50,15 @@ def host_evidence(bench, names):
            (causes["host"] + causes["host_speed"]) / MS + .001, "ms")
 
 
+def notes_are_of_rows(bench, names):
+    """What is said of a cause stands below a table that has it."""
+    text = bench.tool.run("verdict", *map(bench.run, names), "--objective", "throughput").out
+    part = text[text.index("\nWhere the"):].split("\n\n")[0]
+    rows = set(re.findall(r"^    (\w+) +[-+0]", part, re.M))
+    notes = {name for name in re.findall(r"^  (\w+): ", part, re.M) if name in tables.CAUSES}
+    expect(notes <= rows, f"notes on {sorted(notes - rows)} without a row")
+
+
 def dearest_first(bench, names):
     answer = verdict_of(bench, names)
     rows = next(row for row in answer["causes"] if row["cause"] == "repeated_all_gather")

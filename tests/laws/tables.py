@@ -97,6 +97,9 @@ VERDICTS = [
 
 # Two runs that no split can compare: other models.
 EVIDENCE = [
+    (("f2_none_compile", "f2_ac_block_compile"), "notes_are_of_rows"),
+    (("f2_none", "f2_ac_block_compile"), "notes_are_of_rows"),
+    (("slow1_ac_inside", "slow1_ac_reentrant_outside"), "notes_are_of_rows"),
     (("f2_none", "f2_none_accum2"), "host_evidence"),
     (("f2_none_noreshard", "f2_none_accum2"), "host_evidence"),
     (("f2_none_mb4", "press_none_a"), "host_evidence"),
