@@ -8,11 +8,6 @@
 #define SAME_FRAC      1e-6
 #define SAME_WORK_FRAC 0.25 /* wrappers launch a few kernels of their own: beyond, other work */
 
-static bool differ(double a, double b, double frac)
-{
-	return fabs(a - b) > frac * fmax(fabs(a), fabs(b));
-}
-
 /* Gathered again in backward, as a share of what forward gathers; NaN where it can't be told. */
 static double regathered_frac(const struct run_facts *facts)
 {
@@ -32,7 +27,7 @@ static bool reshards_differently(
 		return false;
 	if (ra > 0 || rb > 0 || !same_units)
 		return (fa + ra > 0) != (fb + rb > 0);
-	return differ(fa, fb, SAME_FRAC);
+	return differ_by(fa, fb, SAME_FRAC);
 }
 
 static const char *join(
@@ -56,7 +51,7 @@ const char *confounders_name(const struct breakdown *base, const struct breakdow
 	if (a->has_compiled != b->has_compiled)
 		names[count++] = "torch.compile";
 	else if (differences->same_work &&
-		 differ(a->forward_kernels, b->forward_kernels, SAME_WORK_FRAC))
+		 differ_by(a->forward_kernels, b->forward_kernels, SAME_WORK_FRAC))
 		names[count++] = "the forward's kernels";
 	if (!same_fsdp)
 		names[count++] = "the FSDP version";

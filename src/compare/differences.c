@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct list *list, const c
 	list->ret->items[list->ret->count++] = copy;
 }
 
-static bool differ(double a, double b, double frac)
+bool differ_by(double a, double b, double frac)
 {
 	return fabs(a - b) > frac * fmax(fabs(a), fabs(b));
 }
@@ -75,7 +75,8 @@ static void find_blockers(struct list *list, const struct breakdown *a, const st
 		add(list, "element type of gathered parameters: %s against %s", fa->gathered_dtype,
 			fb->gathered_dtype);
 	if (fa->parameter_bytes && fb->parameter_bytes &&
-		differ((double)fa->parameter_bytes, (double)fb->parameter_bytes, SAME_BYTES_FRAC))
+		differ_by(
+			(double)fa->parameter_bytes, (double)fb->parameter_bytes, SAME_BYTES_FRAC))
 		add(list, "model: %.2f GiB of parameters are gathered against %.2f GiB",
 			(double)fa->parameter_bytes / (1 << 30),
 			(double)fb->parameter_bytes / (1 << 30));
@@ -153,7 +154,7 @@ static void find_wrapping(struct list *list, const struct run_facts *a, const st
 			a->unit_count == b->unit_count ? ", of other names or sizes" : "");
 	static const char *const reasons[] = {"forward", "backward", "repeat", "unknown"};
 	for (uint32_t r = 0; r < GATHER_COUNT; r++)
-		if (differ(a->gathers[r], b->gathers[r], 1e-6))
+		if (differ_by(a->gathers[r], b->gathers[r], 1e-6))
 			add(list, "%s gathers a step: %.4g against %.4g", reasons[r], a->gathers[r],
 				b->gathers[r]);
 	if (a->has_compiled != b->has_compiled)
@@ -165,7 +166,7 @@ static void find_wrapping(struct list *list, const struct run_facts *a, const st
 static void find_checkpointing(
 	struct list *list, const struct run_facts *a, const struct run_facts *b)
 {
-	if (differ(a->regions, b->regions, 1e-6))
+	if (differ_by(a->regions, b->regions, 1e-6))
 		add(list, "checkpointed regions a step: %.4g against %.4g", a->regions, b->regions);
 	const bool ra = a->reentrant_regions > 0, rb = b->reentrant_regions > 0;
 	if (a->regions > 0 && b->regions > 0 && ra != rb) {
@@ -179,12 +180,12 @@ static void find_checkpointing(
 			b->gathers_in_recompute ? "yes" : "no");
 		list->others++;
 	}
-	if (list->ret->same_work && differ(a->forward_kernels, b->forward_kernels, 1e-6)) {
+	if (list->ret->same_work && differ_by(a->forward_kernels, b->forward_kernels, 1e-6)) {
 		add(list, "forward kernels a step: %.6g against %.6g", a->forward_kernels,
 			b->forward_kernels);
 		/* Wrappers launch a few of their own; a quarter more is another model or compiler.
 		 */
-		list->others += differ(a->forward_kernels, b->forward_kernels, 0.25);
+		list->others += differ_by(a->forward_kernels, b->forward_kernels, 0.25);
 	}
 }
 
@@ -202,6 +203,6 @@ bool differences_find(const struct breakdown *base, const struct breakdown *chec
 	find_checkpointing(&list, base->facts, checkpointed->facts);
 	ret->checkpointing_is_only_difference =
 		ret->comparable && !list.others &&
-		differ(base->facts->regions, checkpointed->facts->regions, 1e-6);
+		differ_by(base->facts->regions, checkpointed->facts->regions, 1e-6);
 	return list.ok;
 }

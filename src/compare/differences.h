@@ -13,6 +13,9 @@ struct differences {
 	bool checkpointing_is_only_difference;
 };
 
+/* By more than a part of the larger. */
+bool differ_by(double a, double b, double frac);
+
 /* Whether a run checkpoints, by what its path does. */
 bool run_recomputes(const struct breakdown *run);
 
