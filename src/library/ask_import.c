@@ -176,8 +176,7 @@ static void print(struct inquest *inquest, const struct import *import)
 		break;
 	case INQUEST_MARKDOWN:
 		report_import(&report, &import->kept);
-		inquest->bytes = report_print_markdown(&report, &inquest->err);
-		report_done(&report);
+		handle_print(inquest, &report, import->format);
 		break;
 	default:
 		print_names(inquest, &import->kept);

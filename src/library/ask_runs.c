@@ -5,14 +5,6 @@
 #include "render/json_reports.h"
 #include "render/reports.h"
 
-static void print_report(struct inquest *inquest, struct report *report, enum inquest_format format)
-{
-	inquest->bytes = format == INQUEST_MARKDOWN
-				 ? report_print_markdown(report, &inquest->err)
-				 : report_print_text(report, &inquest->style, &inquest->err);
-	report_done(report);
-}
-
 /* The added runs broken down; `ret_runs` gets them and pointers to them. */
 struct broken_runs {
 	struct breakdown *items;
@@ -60,7 +52,7 @@ enum inquest_status inquest_breakdown(
 			inquest->bytes = json_breakdown(runs.pointers, runs.count, &inquest->err);
 		} else {
 			report_breakdown(&report, runs.pointers, runs.count, has_steps);
-			print_report(inquest, &report, format);
+			handle_print(inquest, &report, format);
 		}
 	}
 	broken_runs_done(&runs);
@@ -77,7 +69,7 @@ enum inquest_status inquest_gathers(struct inquest *inquest, enum inquest_format
 			inquest->bytes = json_gathers(runs.pointers, runs.count, &inquest->err);
 		} else {
 			report_gathers(&report, runs.pointers, runs.count);
-			print_report(inquest, &report, format);
+			handle_print(inquest, &report, format);
 		}
 	}
 	broken_runs_done(&runs);
@@ -120,7 +112,7 @@ enum inquest_status inquest_info(struct inquest *inquest, enum inquest_format fo
 		inquest->bytes = json_info(&inventory, &inquest->err);
 	} else if (ok) {
 		report_info(&report, &inventory);
-		print_report(inquest, &report, format);
+		handle_print(inquest, &report, format);
 	}
 	inventory_done(&inventory);
 	rules_free(rules);

@@ -142,19 +142,12 @@ static void print(struct inquest *inquest, const struct answer *answer, enum inq
 		[VERDICT_NO_OBJECTIVE] = INQUEST_OPEN,
 	};
 	struct report report = {0};
-	switch (format) {
-	case INQUEST_JSON:
+	if (format == INQUEST_JSON) {
 		inquest->bytes = json_verdict(answer, &inquest->err);
-		break;
-	case INQUEST_MARKDOWN:
+	} else {
 		report_verdict(&report, answer);
-		inquest->bytes = report_print_markdown(&report, &inquest->err);
-		break;
-	default:
-		report_verdict(&report, answer);
-		inquest->bytes = report_print_text(&report, &inquest->style, &inquest->err);
+		handle_print(inquest, &report, format);
 	}
-	report_done(&report);
 	inquest->outcome = outcomes[answer->judgement.verdict];
 }
 

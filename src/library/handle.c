@@ -71,6 +71,14 @@ enum inquest_status handle_status(const struct inquest *inquest)
 	}
 }
 
+void handle_print(struct inquest *inquest, struct report *report, enum inquest_format format)
+{
+	inquest->bytes = format == INQUEST_MARKDOWN
+				 ? report_print_markdown(report, &inquest->err)
+				 : report_print_text(report, &inquest->style, &inquest->err);
+	report_done(report);
+}
+
 void handle_progress(const struct inquest *inquest, const char *doing, const char *what)
 {
 	char stage[256];

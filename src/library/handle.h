@@ -43,5 +43,8 @@ void handle_reset(struct inquest *inquest);
 /* The status of inquest->err. */
 enum inquest_status handle_status(const struct inquest *inquest);
 
+/* Takes the report: text or markdown of it is the answer. */
+void handle_print(struct inquest *inquest, struct report *report, enum inquest_format format);
+
 /* Tells the progress callback, if there is one. */
 void handle_progress(const struct inquest *inquest, const char *doing, const char *what);

@@ -79,6 +79,11 @@ json_t *json_build_text(struct json_build *build, const char *text)
 	return noted(build, plain);
 }
 
+void json_build_word(struct json_build *build, json_t *object, const char *key, const char *word)
+{
+	json_build_put(build, object, key, json_build_text(build, word));
+}
+
 json_t *json_build_int(int64_t value)
 {
 	return value == NULL_I64 ? json_null() : json_integer(value);

@@ -21,6 +21,9 @@ json_t *json_build_array(struct json_build *build);
 void json_build_put(struct json_build *build, json_t *object, const char *key, json_t *value);
 void json_build_push(struct json_build *build, json_t *array, json_t *value);
 
+/* Puts a text, as json_build_text makes it. */
+void json_build_word(struct json_build *build, json_t *object, const char *key, const char *word);
+
 /* Values.  Bytes that are no UTF-8 become U+FFFD; NULL_I64, NULL_I32 and what is not finite become
  * null; other doubles keep nine digits, so that the last bits of a sum are not printed. */
 json_t *json_build_text(struct json_build *build, const char *text);

@@ -5,11 +5,6 @@
 #include "render/json_build.h"
 #include "render/json_reports.h"
 
-static void put_word(struct json_build *build, json_t *object, const char *key, const char *word)
-{
-	json_build_put(build, object, key, json_build_text(build, word));
-}
-
 static void put_int(struct json_build *build, json_t *object, const char *key, int64_t value)
 {
 	json_build_put(build, object, key, json_build_int(value));
@@ -30,9 +25,9 @@ static json_t *inventory_rank_json(struct json_build *build, const struct invent
 {
 	json_t *out = json_build_object(build);
 	json_build_put(build, out, "rank", json_build_int32(rank->rank));
-	put_word(build, out, "file", rank->file);
-	put_word(build, out, "source", inventory_source_word(rank->source));
-	put_word(build, out, "gpu", rank->gpu[0] ? rank->gpu : "unknown");
+	json_build_word(build, out, "file", rank->file);
+	json_build_word(build, out, "source", inventory_source_word(rank->source));
+	json_build_word(build, out, "gpu", rank->gpu[0] ? rank->gpu : "unknown");
 	put_int(build, out, "events", rank->event_count);
 	put_int(build, out, "gpu_ops", rank->gpu_op_count);
 	put_int(build, out, "steps", rank->step_count);
@@ -44,11 +39,11 @@ char *json_info(const struct inventory *inventory, struct err *err)
 {
 	struct json_build build = {0};
 	json_t *root = json_build_object(&build), *runs = json_build_array(&build);
-	put_word(&build, root, "schema", "inquest.info/1");
+	json_build_word(&build, root, "schema", "inquest.info/1");
 	for (uint32_t i = 0; i < inventory->run_count; i++) {
 		const struct inventory_run *run = &inventory->runs[i];
 		json_t *item = json_build_object(&build), *ranks = json_build_array(&build);
-		put_word(&build, item, "name", run->name);
+		json_build_word(&build, item, "name", run->name);
 		json_build_put(&build, item, "world_size", json_build_int32(run->world_size));
 		for (uint32_t k = 0; k < run->rank_count; k++)
 			json_build_push(&build, ranks, inventory_rank_json(&build, &run->ranks[k]));
@@ -65,11 +60,11 @@ char *json_import(const struct kept *kept, struct err *err)
 {
 	struct json_build build = {0};
 	json_t *root = json_build_object(&build), *files = json_build_array(&build);
-	put_word(&build, root, "schema", "inquest.import/1");
+	json_build_word(&build, root, "schema", "inquest.import/1");
 	for (uint32_t i = 0; i < kept->count; i++) {
 		json_t *item = json_build_object(&build);
 		json_build_put(&build, item, "rank", json_build_int32(kept->files[i].rank));
-		put_word(&build, item, "file", kept->files[i].path);
+		json_build_word(&build, item, "file", kept->files[i].path);
 		put_int(&build, item, "bytes", kept->files[i].bytes);
 		json_build_push(&build, files, item);
 	}
@@ -81,22 +76,22 @@ char *json_import(const struct kept *kept, struct err *err)
 static json_t *part_json(struct json_build *build, const struct part *part)
 {
 	json_t *out = json_build_object(build);
-	put_word(build, out, "state", state_word((enum state)part->state));
+	json_build_word(build, out, "state", state_word((enum state)part->state));
 	if (part->phase != WORD_NONE)
-		put_word(build, out, "phase", phase_word((enum phase)part->phase));
+		json_build_word(build, out, "phase", phase_word((enum phase)part->phase));
 	if (part->on != WORD_NONE)
-		put_word(build, out, "on", holder_word((enum holder)part->on));
+		json_build_word(build, out, "on", holder_word((enum holder)part->on));
 	if (part->wait_for != WORD_NONE)
-		put_word(build, out, "for", holder_word((enum holder)part->wait_for));
+		json_build_word(build, out, "for", holder_word((enum holder)part->wait_for));
 	if (part->reason != WORD_NONE)
-		put_word(build, out, "reason",
+		json_build_word(build, out, "reason",
 			part->state == STATE_STARVED
 				? starve_word((enum starve_reason)part->reason)
 				: gather_word((enum gather_reason)part->reason));
 	if (part->rank != NULL_I32)
 		json_build_put(build, out, "rank", json_integer(part->rank));
 	if (part->how != WORD_NONE)
-		put_word(build, out, "how", how_word((enum how)part->how));
+		json_build_word(build, out, "how", how_word((enum how)part->how));
 	json_build_put(build, out, "ns", json_integer(part->ns));
 	return out;
 }
@@ -115,7 +110,7 @@ static json_t *steps_json(struct json_build *build, const struct rank_result *ra
 	for (uint32_t i = 0; i < rank->step_count; i++) {
 		const struct step_part *step = &rank->steps[i];
 		json_t *item = json_build_object(build);
-		put_word(build, item, "name", step->name);
+		json_build_word(build, item, "name", step->name);
 		json_build_put(build, item, "closed", json_boolean(step->closed));
 		json_build_put(build, item, "used", json_boolean(step->used));
 		put_int(build, item, "wall_ns", step->wall_ns);
@@ -131,9 +126,9 @@ static json_t *gathers_json(struct json_build *build, const struct rank_result *
 	for (uint32_t i = 0; i < rank->gather_count; i++) {
 		const struct gather_row *row = &rank->gathers[i];
 		json_t *item = json_build_object(build);
-		put_word(build, item, "unit", row->unit);
-		put_word(build, item, "reason", gather_word(row->reason));
-		put_word(build, item, "how", how_word(row->how));
+		json_build_word(build, item, "unit", row->unit);
+		json_build_word(build, item, "reason", gather_word(row->reason));
+		json_build_word(build, item, "how", how_word(row->how));
 		json_build_put(build, item, "prefetched", json_boolean(row->prefetched));
 		put_int(build, item, "count", row->count);
 		put_int(build, item, "bytes", row->bytes);
@@ -163,7 +158,7 @@ static json_t *flops_json(struct json_build *build, const struct flop_use *flops
 	put_int(build, out, "backward_flop", flops->backward_flop);
 	for (uint32_t i = 0; i < flops->unknown_op_count; i++) {
 		json_t *item = json_build_object(build);
-		put_word(build, item, "name", flops->unknown_ops[i].name);
+		json_build_word(build, item, "name", flops->unknown_ops[i].name);
 		put_int(build, item, "count", flops->unknown_ops[i].count);
 		json_build_push(build, unknown, item);
 	}
@@ -180,12 +175,12 @@ static json_t *path_json(struct json_build *build, const struct breakdown *run)
 	for (uint32_t i = 0; i < run->path_count; i++) {
 		const struct path_step *step = &run->path[i];
 		json_t *item = json_build_object(build), *hops = json_build_array(build);
-		put_word(build, item, "name", step->name);
+		json_build_word(build, item, "name", step->name);
 		put_int(build, item, "wall_ns", step->wall_ns);
 		json_build_put(build, item, "parts", parts_json(build, &step->parts));
 		for (uint32_t k = 0; k < step->hop_count; k++) {
 			json_t *hop = json_build_object(build);
-			put_word(build, hop, "collective", step->hops[k].collective);
+			json_build_word(build, hop, "collective", step->hops[k].collective);
 			json_build_put(
 				build, hop, "from_rank", json_integer(step->hops[k].from_rank));
 			json_build_put(build, hop, "to_rank", json_integer(step->hops[k].to_rank));
@@ -221,14 +216,14 @@ static char *runs_json(const char *schema, const struct breakdown *const *runs, 
 	struct json_build build = {0};
 	struct findings findings = {0};
 	json_t *root = json_build_object(&build), *array = json_build_array(&build);
-	put_word(&build, root, "schema", schema);
+	json_build_word(&build, root, "schema", schema);
 	for (uint32_t i = 0; i < run_count; i++) {
 		const struct breakdown *run = runs[i];
 		json_t *item = json_build_object(&build), *ranks = json_build_array(&build);
-		put_word(&build, item, "name", run->name);
+		json_build_word(&build, item, "name", run->name);
 		if (!only_gathers) {
 			put_int(&build, item, "tokens_per_step", run->tokens_per_step);
-			put_word(&build, item, "tokens_how", run->tokens_how);
+			json_build_word(&build, item, "tokens_how", run->tokens_how);
 		}
 		for (uint32_t k = 0; k < run->rank_count; k++)
 			json_build_push(

@@ -5,11 +5,6 @@
 #include "render/json_build.h"
 #include "render/json_reports.h"
 
-static void put_word(struct json_build *build, json_t *object, const char *key, const char *word)
-{
-	json_build_put(build, object, key, json_build_text(build, word));
-}
-
 /* [low, high], or null where there is no interval. */
 static json_t *interval_json(struct json_build *build, double low, double high)
 {
@@ -52,7 +47,7 @@ static void put_comparable(struct json_build *build, json_t *root, const struct 
 static void put_noise(struct json_build *build, json_t *root, const struct judgement *judgement)
 {
 	json_t *out = json_build_object(build);
-	put_word(build, out, "method", judgement->noise_method);
+	json_build_word(build, out, "method", judgement->noise_method);
 	json_build_put(build, out, "ns", json_build_ns(judgement->noise_ns));
 	json_build_put(build, root, "noise", out);
 }
@@ -82,14 +77,14 @@ static json_t *run_json(struct json_build *build, const struct answer *answer, e
 	const struct recipe *recipe = &answer->recipe[role];
 	const struct breakdown *run = answer->breakdown[role];
 	json_t *out = json_build_object(build), *step = json_build_object(build);
-	put_word(build, out, "role", role_word(role));
-	put_word(build, out, "name", run->name);
+	json_build_word(build, out, "role", role_word(role));
+	json_build_word(build, out, "name", run->name);
 	json_build_put(build, out, "world_size", json_build_int32(run->world_size));
 	json_build_put(build, out, "steps_used", json_integer(recipe->steps));
 	json_build_put(build, step, "mean", json_build_ns(recipe->step_ns));
 	json_build_put(build, step, "ci95",
 		interval_json(build, recipe->step_ci95_ns[0], recipe->step_ci95_ns[1]));
-	put_word(build, step, "source", recipe->step_time_given ? "given" : "traced");
+	json_build_word(build, step, "source", recipe->step_time_given ? "given" : "traced");
 	json_build_put(build, out, "step_ns", step);
 	json_build_put(build, out, "traced_step_ns", json_build_ns(answer->traced_step_ns[role]));
 	json_build_put(build, out, "tokens_per_step", json_build_int(recipe->tokens_per_step));
@@ -117,12 +112,12 @@ static json_t *evidence_json(struct json_build *build, const struct cause_result
 	for (uint32_t i = 0; i < cause->evidence_count; i++) {
 		const struct evidence *evidence = &cause->evidence[i];
 		json_t *item = json_build_object(build);
-		put_word(build, item, "kind", evidence->kind);
-		put_word(build, item, "name", evidence->name);
+		json_build_word(build, item, "kind", evidence->kind);
+		json_build_word(build, item, "name", evidence->name);
 		json_build_put(build, item, "base", json_build_number(evidence->base));
 		json_build_put(
 			build, item, "checkpointed", json_build_number(evidence->checkpointed));
-		put_word(build, item, "unit", evidence->unit);
+		json_build_word(build, item, "unit", evidence->unit);
 		json_build_push(build, out, item);
 	}
 	return out;
@@ -138,11 +133,12 @@ static void put_causes(struct json_build *build, json_t *root, const struct comp
 	for (int i = 0; i < CAUSE_COUNT; i++) {
 		const struct cause_result *cause = &comparison->causes[i];
 		json_t *item = json_build_object(build);
-		put_word(build, item, "headline", headline_word(cause_headline((enum cause)i)));
-		put_word(build, item, "cause", cause_word((enum cause)i));
+		json_build_word(
+			build, item, "headline", headline_word(cause_headline((enum cause)i)));
+		json_build_word(build, item, "cause", cause_word((enum cause)i));
 		json_build_put(build, item, "ns", json_integer(cause->ns));
 		json_build_put(build, item, "ci95", integer_interval_json(build, cause->ci95_ns));
-		put_word(build, item, "how", how_word(cause->how));
+		json_build_word(build, item, "how", how_word(cause->how));
 		json_build_put(build, item, "evidence", evidence_json(build, cause));
 		json_build_push(build, causes, item);
 	}
@@ -157,8 +153,8 @@ static void put_advice(struct json_build *build, json_t *root, const struct answ
 		if (advice->is_remark)
 			continue;
 		json_t *item = json_build_object(build), *moves = json_build_object(build);
-		put_word(build, item, "what", advice->what);
-		put_word(build, item, "why", advice->why);
+		json_build_word(build, item, "what", advice->what);
+		json_build_word(build, item, "why", advice->why);
 		json_t *ns = advice->has_ns ? json_build_array(build) : json_null();
 		for (int k = 0; advice->has_ns && k < 2; k++)
 			json_build_push(build, ns, json_integer(advice->ns[k]));
@@ -177,8 +173,8 @@ static void put_remarks(struct json_build *build, json_t *root, const struct ans
 		if (!answer->advice[i].is_remark)
 			continue;
 		json_t *item = json_build_object(build);
-		put_word(build, item, "what", answer->advice[i].what);
-		put_word(build, item, "why", answer->advice[i].why);
+		json_build_word(build, item, "what", answer->advice[i].what);
+		json_build_word(build, item, "why", answer->advice[i].why);
 		json_build_push(build, out, item);
 	}
 	json_build_put(build, root, "remarks", out);
@@ -190,7 +186,7 @@ static void put_stragglers(struct json_build *build, json_t *root, const struct 
 	for (uint32_t i = 0; i < answer->straggler_count; i++) {
 		const struct straggler *straggler = &answer->stragglers[i];
 		json_t *item = json_build_object(build);
-		put_word(build, item, "collective", straggler->collective);
+		json_build_word(build, item, "collective", straggler->collective);
 		json_build_put(build, item, "from_rank", json_build_int32(straggler->from_rank));
 		json_build_put(build, item, "to_rank", json_build_int32(straggler->to_rank));
 		json_build_put(build, item, "count", json_integer(straggler->count));
@@ -206,9 +202,9 @@ static void put_objectives(struct json_build *build, json_t *root, const struct 
 	json_t *out = json_build_array(build);
 	for (int i = OBJECTIVE_NONE + 1; i < OBJECTIVE_COUNT; i++) {
 		json_t *item = json_build_object(build);
-		put_word(build, item, "objective", objective_word((enum objective)i));
-		put_word(build, item, "verdict", verdict_text(answer->each[i].verdict));
-		put_word(build, item, "reason", answer->each[i].reason);
+		json_build_word(build, item, "objective", objective_word((enum objective)i));
+		json_build_word(build, item, "verdict", verdict_text(answer->each[i].verdict));
+		json_build_word(build, item, "reason", answer->each[i].reason);
 		json_build_push(build, out, item);
 	}
 	json_build_put(build, root, "objectives", out);
@@ -220,10 +216,10 @@ char *json_verdict(const struct answer *answer, struct err *err)
 	struct findings findings = {0};
 	const struct comparison *comparison = answer->comparison;
 	json_t *root = json_build_object(&build);
-	put_word(&build, root, "schema", "inquest.verdict/1");
-	put_word(&build, root, "objective", objective_word(answer->objective));
-	put_word(&build, root, "verdict", verdict_text(answer->judgement.verdict));
-	put_word(&build, root, "sentence", answer->sentence);
+	json_build_word(&build, root, "schema", "inquest.verdict/1");
+	json_build_word(&build, root, "objective", objective_word(answer->objective));
+	json_build_word(&build, root, "verdict", verdict_text(answer->judgement.verdict));
+	json_build_word(&build, root, "sentence", answer->sentence);
 	if (answer->judgement.verdict == VERDICT_NO_OBJECTIVE)
 		put_objectives(&build, root, answer);
 	put_comparable(&build, root, answer);
