@@ -164,20 +164,13 @@ static void launch_for_ever(const struct trainee *t)
 	}
 }
 
-static int64_t realtime_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* How much is lost of a process that is killed while it launches. */
 static int64_t lost_ns(void)
 {
 	struct recorded r;
 	const int pid = train_beside(launch_for_ever);
 	usleep(2300000);
-	const int64_t killed_ns = realtime_ns();
+	const int64_t killed_ns = trainee_now_ns();
 	kill(pid, SIGKILL);
 	assert_int_equal(wait_for(pid), -SIGKILL);
 	recorded_open(&r, "rank0.inq");
@@ -443,24 +436,25 @@ static void test_cupti_taken(void **state)
 	recorded_close(&r);
 }
 
+static const struct standin_group one_gather = {.calls = {{.function = "AllGather",
+							.count = 10,
+							.dtype = 7,
+							.algorithm = "RING",
+							.protocol = "LL"}},
+	.count = 1,
+	.calls_per_kernel = 1};
+
 /* CUDA has room for one tool, and it is not us: NCCL's init is where we start. */
 static void gather_without_cuda(const struct trainee *t)
 {
 	struct standin_nccl nccl;
 	struct standin_comm comm;
-	const struct standin_group group = {.calls = {{.function = "AllGather",
-						    .count = 10,
-						    .dtype = 7,
-						    .algorithm = "RING",
-						    .protocol = "LL"}},
-		.count = 1,
-		.calls_per_kernel = 1};
 	launch_many(t, 1); /* before: not seen */
 	if (!standin_open(&nccl, t->collector, 5))
 		_exit(3);
 	standin_comm_init(&comm, &nccl, "world", 0xabc, 2, 0);
 	t->push("inquest:step:1");
-	standin_group_run(&comm, &group);
+	standin_group_run(&comm, &one_gather);
 	t->pop();
 	launch_many(t, 1);
 	standin_comm_destroy(&comm);
@@ -521,15 +515,8 @@ static void test_profiler_in_the_process(void **state)
 
 static void gather(struct standin_comm *comm, const struct trainee *t)
 {
-	const struct standin_group group = {.calls = {{.function = "AllGather",
-						    .count = 10,
-						    .dtype = 7,
-						    .algorithm = "RING",
-						    .protocol = "LL"}},
-		.count = 1,
-		.calls_per_kernel = 1};
 	t->push("FSDP::all_gather (layers.0)");
-	standin_group_run(comm, &group);
+	standin_group_run(comm, &one_gather);
 	launch_many(t, 1);
 	t->pop();
 }

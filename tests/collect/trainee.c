@@ -49,7 +49,7 @@ static void now_mark(const char *text)
 		((void (*)(const char *))functions[MARK])(text);
 }
 
-static int64_t now_ns(void)
+int64_t trainee_now_ns(void)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -147,7 +147,7 @@ static int live(void (*body)(const struct trainee *trainee))
 	struct trainee trainee = {.push = now_push,
 		.pop = now_pop,
 		.mark = now_mark,
-		.now_ns = now_ns,
+		.now_ns = trainee_now_ns,
 		.sleep_ms = sleep_ms};
 	for (int i = 0; i < SLOTS; i++)
 		slots[i] = &functions[i];

@@ -31,6 +31,9 @@ void trainee_use(const char *collector, const char *cupti);
 int trainee_set_up(void **state);
 void trainee_done(void);
 
+/* CLOCK_REALTIME, as the collector and CUPTI have it. */
+int64_t trainee_now_ns(void);
+
 /* The folder of the recordings. */
 const char *trainee_folder(void);
 void clear_folder(void);
